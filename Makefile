@@ -9,6 +9,9 @@ PYTHON := $(shell for name in python3 python3.13 python3.12 python3.11; do \
 endif
 PEERS := mujoco drake felupe cvxopt numpy scipy pyelastica soromox
 
+# Tests and demos start many processes: without bytecode on disk each would translate the package anew (0.8 s).
+unexport PYTHONDONTWRITEBYTECODE
+
 GMSH_LIBRARIES := libglu1-mesa libxcursor1 libxft2 libxinerama1 libxfixes3 libxrender1 libgl1 libfontconfig1 libgomp1
 BROWSER := chromium
 
@@ -20,11 +23,11 @@ demo: $(VENV)/.demo gmsh-libraries
 
 test: lint browser gmsh-libraries
 	$(BIN)/pliant warmup
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -m "not slow"
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadgroup -m "not slow"
 
 test-all: lint browser gmsh-libraries
 	$(BIN)/pliant warmup
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadgroup
 
 lint: $(VENV)/.all
 	$(BIN)/ruff check .

@@ -19,7 +19,8 @@ from pathlib import Path
 PAGE = Path(__file__).parents[1] / "docs" / "results.md"
 PART = re.compile(r"(<!-- output of: (?P<command>.+?) -->\n).*?(<!-- end of output -->)", re.DOTALL)
 _CAPTURED = re.compile(r"^-+ Captured stdout call -+$")
-_RULE = re.compile(r"^[-_=]{3,} .* [-_=]{3,}$|^[-_=]{10,}$")
+_TEST = re.compile(r"^_+ (?:\w+\.)?test_(?P<name>[^\[]+?)(?:\[.*\])? _+$")
+_RULE = re.compile(r"^[-_=]{3,} .* [-_=]{3,}$|^[-_=]{10,}$|^\d+ (?:passed|failed)\b.* in ")
 
 
 def filled(page: str, outputs: dict[str, str]) -> str:
@@ -47,15 +48,17 @@ def as_markdown(command: str, printed: str) -> str:
 
 
 def printed_by_tests(lines: Iterable[str]) -> Iterable[str]:
-    """The lines that tests printed, of those of ``pytest -rP``."""
-    inside = False
+    """What tests printed, each line behind the name of its test, of the output of ``pytest -rP``."""
+    title, inside = "", False
     for line in lines:
         if _CAPTURED.match(line):
             inside = True
+        elif named := _TEST.match(line):
+            title, inside = named["name"].replace("_", " "), False
         elif _RULE.match(line):
             inside = False
-        elif inside:
-            yield line
+        elif inside and line.strip():
+            yield f"{title}: {line}"
 
 
 def run(command: str) -> subprocess.CompletedProcess[str]:

@@ -21,7 +21,7 @@ from pliant.viewer.contents import SceneContents
 from pliant.viewer.frame import Frame
 from pliant.viewer.inputs import Range
 from pliant.viewer.shapes import Triangles
-from pliant.viewer.subject import Demand, FinishedError, Handle
+from pliant.viewer.subject import SLIDERS, Demand, FinishedError, Handle
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +61,7 @@ class HybridSubject:
     """`system`, drawn and driven as `picture` says. `point` is the last one that was reached."""
 
     timed = True
+    static = False
     has_gravity = False
     usual_step = 0.01
     handles: tuple[Handle, ...] = ()  # nothing can be dragged but the target
@@ -75,7 +76,6 @@ class HybridSubject:
         )
         self.contents = SceneContents(bodies, picture.obstacles, tints=tuple(part.color for part in picture.parts))
         self.modes = tuple(picture.controllers)
-        self.actuators = tuple(r.handle for r in picture.ranges)
         self.point: HybridState | None = None
         self.seconds = 0.0
         self._demand: Demand | None = None
@@ -92,6 +92,10 @@ class HybridSubject:
     def stage_times(self) -> Mapping[str, float]:
         """An integration has no stages: all of it."""
         return {"integration": self.seconds} if self.seconds else {}
+
+    def idle(self, mode: str) -> tuple[Any, ...]:
+        """All sliders, outside the mode that they drive."""
+        return () if mode == SLIDERS else tuple(r.handle for r in self.ranges)
 
     def view_points(self) -> list[FloatArray]:
         """Positions (n, 3) m that must be in view."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from importlib.util import find_spec
 from pathlib import Path
 from time import perf_counter
@@ -72,7 +72,7 @@ class Bench:
     def offline(self, plan: Plan, stepper: Any, *, spread: bool = True, folder: Path | None = None) -> Snapshots:
         """The snapshots of `plan`, kept in the cache folder, so that another run finds them; see `experiments`."""
         if folder is None:
-            own = digest_of([world_digest(self.world), plan.digest(), repr(stepper), spread, pliant.__version__])
+            own = digest_of([world_digest(self.world), plan.digest(), _options(stepper), spread, pliant.__version__])
             folder = cache_folder().parent / "experiments" / own
         workers = None if find_spec("joblib") else 1
         return experiments(
@@ -198,3 +198,8 @@ def contact_arrows(bench: Bench, state: State, mode: FloatArray) -> tuple[FloatA
     used = np.flatnonzero(mode > 1e-2 * mode.max())
     arrows: FloatArray = seen.normal[used] * (mode[used] / mode.max())[:, None]
     return seen.points[used], arrows
+
+
+def _options(stepper: Any) -> str:
+    """All options of a stepper, exactly: its representation rounds them."""
+    return repr([type(stepper).__name__, *((f.name, getattr(stepper, f.name)) for f in fields(stepper) if f.init)])

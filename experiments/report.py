@@ -53,11 +53,12 @@ class Report:
             table.add_column(column, justify="left" if not column else "right")
         names = dict.fromkeys([*self.metrics, *self.paper])
         for name in names:
-            table.add_row(name, _text(self.metrics.get(name)), _text(self.paper.get(name)))
+            table.add_row(name, text(self.metrics.get(name)), text(self.paper.get(name)))
         return table
 
 
-def _text(value: Any) -> str:
+def text(value: Any) -> str:
+    """A value as it stands in a table: floats with four digits."""
     if value is None:
         return ""
     return f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -21,6 +21,7 @@ from pliant.control import (
     paths,
 )
 from pliant.core import errors
+from pliant.core.display import register_display
 from pliant.core.errors import ConvergenceError, InputError, PliantError
 from pliant.core.status import Status
 from pliant.mesh import regions
@@ -53,6 +54,17 @@ def __getattr__(name: str) -> Any:
         if name in gathered.__all__:
             return getattr(gathered, name)
     raise AttributeError(f"module 'pliant' has no attribute {name!r}")
+
+
+def _notebook_html(thing: Any) -> str:
+    """HTML of a run or a world for notebooks; the viewer is loaded when one is shown."""
+    notebook = import_module("pliant.viewer.notebook")
+    made: str = notebook.run_html(thing) if isinstance(thing, Run) else notebook.world_html(thing)
+    return made
+
+
+for _kind in (Run, World):
+    register_display(_kind.__name__, _notebook_html)
 
 
 def view(thing: Run | World, *, port: int = 8080, open_browser: bool = True, block: bool | None = None) -> Any:

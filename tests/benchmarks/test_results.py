@@ -38,8 +38,8 @@ def test_a_part_is_replaced_by_what_its_command_prints():
 def test_text_becomes_a_listing_and_tests_show_what_they_print():
     assert as_markdown("python a", "| a |\n|---|\n") == "| a |\n|---|"
     assert as_markdown("python a", "3 mm\n") == "```text\n3 mm\n```"
-    report = "..\n===== PASSES =====\n____ test_sag ____\n---- Captured stdout call ----\nsag 3 mm\n=== 1 passed ===\n"
-    assert as_markdown("python -m pytest -rP tests", report) == "```text\nsag 3 mm\n```"
+    report = "..\n___ test_sag[tet4-2] ___\n--- Captured stdout call ---\nsag 3 mm\n1 passed in 2.00s\n"
+    assert as_markdown("python -m pytest -rP tests", report) == "```text\nsag: sag 3 mm\n```"
 
 
 def test_the_page_names_tables_that_exist():

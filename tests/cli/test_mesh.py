@@ -34,6 +34,17 @@ def test_a_surface_becomes_a_mesh_in_metres(pliant, files):
     np.testing.assert_allclose(mesh.bounds, [(0, 0, 0), (0.02, 0.01, 0.01)], atol=1e-9)
 
 
+def test_without_a_size_the_walls_decide(pliant, files):
+    code, out, err = pliant("mesh", "box.stl", "--unit", "mm", "--json", "report.json")
+    assert code == 0, err
+    assert "walls of 10 mm: 4 cells across" in out
+    assert "a step (ms)" in out
+    report = json.loads((files / "report.json").read_text())
+    assert report["sizes"]["wall_mm"] == pytest.approx(10.0, rel=1e-6)
+    assert 0.5 < report["sizes"]["expected_cells"] / report["cells"] < 2.0
+    assert 0.1 < report["step_ms"] < 100.0
+
+
 def test_a_volume_mesh_is_reported_as_it_is(pliant, files):
     code, out, _ = pliant("mesh", "box.vtu", "--unit", "m", "--json", "-")
     assert code == 0
@@ -87,7 +98,6 @@ def test_bad_regions_are_told(pliant, files, text, said):
     ("arguments", "said"),
     [
         (["box.stl", "--size", 4], "--unit mm"),
-        (["box.stl", "--unit", "mm"], "--size 3"),
         (["box.stl", "--unit", "furlong", "--size", 4], "furlong"),
         (["box.stl", "--unit", "mm", "--size", -4], "cell_size"),
         (["box.stl", "--unit", "mm", "--size", 4, "--element", "hex8"], "tet4"),

@@ -91,10 +91,63 @@ def test_a_scene_file_is_driven_by_hand_by_a_target_and_by_its_own_control(tmp_p
     file.write_text(SCENE)
     subject = thing_named(str(file), ["pull=0.004"])
     assert subject.name == "mine"
-    assert subject.modes == (SLIDERS, TARGET, AUTOMATIC)
+    assert subject.modes == (AUTOMATIC, SLIDERS, TARGET), "it begins with what the file says"
     assert subject.usual_step == 0.02
     stepped(subject, AUTOMATIC)
     assert subject.info.actuation(subject.actuators[0])[0] == pytest.approx(0.004, rel=1e-6)
+
+
+STATIC = """
+import pliant as pl
+
+scene = pl.Scene(gravity=(0, 0, -9.81))
+beam = scene.add(pl.Volume(pl.mesh.box((0.1, 0.02, 0.02), (5, 1, 1)),
+    pl.materials.Corotated(young=4e5, poisson=0.4, density=1000), clamp=pl.regions.plane(axis="x", at=0.0)))
+cable = scene.add(pl.Cable(beam, [(0.1, 0.01, 0.018), (0.0, 0.01, 0.018)], max_displacement=0.012))
+end = pl.Effector(beam, [(0.1, 0.0, 0.01), (0.1, 0.02, 0.01)], directions=(0, 0, 1))
+stepper = pl.QuasiStatic(newton_iterations=1, solver=pl.Inverse(effectors=[end], actuators=[cable]))
+
+
+def control(t, state):
+    return {end: [(0.1, 0.0, 0.01), (0.1, 0.02, 0.01)]}
+"""
+
+
+def test_a_quasi_static_scene_with_an_inverse_is_run_and_viewed_in_every_mode(pliant, tmp_path):
+    file = tmp_path / "static.py"
+    file.write_text(STATIC)
+    code, output = pliant("run", str(file), "--until", "0.1", "--out", "static.npz")[:2]
+    assert code == 0, output
+    run = pl.load(tmp_path / "static.npz")
+    assert run.times[-1] == pytest.approx(0.1)
+    subject = thing_named(str(file))
+    assert subject.modes == (AUTOMATIC, TARGET, SLIDERS)
+    assert subject.static
+    assert "Static equilibria" in subject.about
+    tip = subject.frame().tip
+    assert tip == pytest.approx((0.1, 0.01, 0.01)), "the middle of its effector"
+    stepped(subject, AUTOMATIC)
+    (cable,) = subject.actuators
+    assert subject.idle(SLIDERS) == ()
+    assert set(subject.idle(TARGET)) == set(subject.idle(AUTOMATIC)) == {cable}
+    assert subject.frame().tip[2] == pytest.approx(0.01, abs=2e-4), "the controller holds the end up"
+    held = subject.actuation()[cable]
+    assert held > 0.0
+    wanted = subject.frame().tip - np.array([0.0, 0.0, 0.003])
+    for _ in range(8):
+        subject.step(0.02, Demand(TARGET, {}, wanted, np.zeros((0, 3))))
+    assert subject.frame().tip[2] == pytest.approx(wanted[2], abs=2e-4)
+    for _ in range(8):
+        subject.step(0.02, Demand(SLIDERS, {cable: pl.Displacement(held)}, wanted, np.zeros((0, 3))))
+    assert subject.frame().tip[2] == pytest.approx(0.01, abs=5e-4)
+    assert subject.time == pytest.approx(24 * 0.02)
+
+
+def test_a_stepper_of_another_kind_is_refused_by_name(tmp_path):
+    file = tmp_path / "mine.py"
+    file.write_text(SCENE.replace("stepper = pl.ImplicitEuler(dt=0.02)", "stepper = 0.02"))
+    with pytest.raises(pl.InputError, match=r"`stepper` of .*mine.py is a float; the studio takes pl.ImplicitEuler"):
+        thing_named(str(file))
 
 
 def test_a_recording_of_its_own_control_replays_bit_for_bit(tmp_path):
@@ -151,7 +204,8 @@ def test_a_recording_that_nobody_saved_is_kept(tmp_path, monkeypatch, capsys):
     with open_viewer(thing_named("mine.py"), port=0) as viewer:
         viewer.recording_panel.toggle()
         end = time.monotonic() + 30.0
-        while viewer.subject.time < 0.1:
+        begun = viewer.subject.time  # steps may have been made before the recording begins
+        while viewer.subject.time < begun + 0.1:
             assert time.monotonic() < end
             time.sleep(0.01)
     keep_unsaved(Output(), viewer)

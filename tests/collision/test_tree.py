@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from pliant.collision import CollisionSurface
@@ -10,6 +10,8 @@ from pliant.collision.broad.pairs import triangle_pairs
 from pliant.collision.broad.tree import LEAF, median_order, twig_count
 
 SEEDS = st.integers(0, 2**32 - 1)
+ROUNDED = 1e-6
+"""Boxes are stored in single precision, rounded outward: a pair this much beyond the margin may be listed, m."""
 
 
 def near_pairs(x, triangles_x, y, triangles_y, margin):
@@ -47,18 +49,20 @@ def test_pairs_of_two_soups(shapes, seed, count, other_count, margin):
     y, triangles_y = shapes.soup(seed + 1, other_count)
     a, b = CollisionSurface.build(triangles_x, x), CollisionSurface.build(triangles_y, y)
     found = as_set(triangle_pairs(a.at(x), b.at(y), margin=margin, facing=2.0))
-    assert found == near_pairs(x, triangles_x, y, triangles_y, margin)
+    assert near_pairs(x, triangles_x, y, triangles_y, margin) <= found
+    assert found <= near_pairs(x, triangles_x, y, triangles_y, margin + ROUNDED)
 
 
 @settings(max_examples=40, deadline=None)
 @given(SEEDS, st.integers(1, 80), st.sampled_from([0.01, 0.2]))
+@example(9840, 76, 0.2)  # two boxes 4e-8 beyond the margin
 def test_pairs_within_a_refitted_soup(shapes, seed, count, margin):
     rest, triangles = shapes.soup(seed, count)
     x = rest + np.random.default_rng(seed).normal(size=rest.shape) * 0.3
     pose = CollisionSurface.build(triangles, rest).at(x)
-    found = as_set(triangle_pairs(pose, pose, margin=margin, facing=2.0))
-    wanted = {(i, j) for i, j in near_pairs(x, triangles, x, triangles, margin) if i < j}
-    assert {tuple(sorted(pair)) for pair in found} == wanted
+    found = {tuple(sorted(pair)) for pair in as_set(triangle_pairs(pose, pose, margin=margin, facing=2.0))}
+    assert {(i, j) for i, j in near_pairs(x, triangles, x, triangles, margin) if i < j} <= found
+    assert found <= near_pairs(x, triangles, x, triangles, margin + ROUNDED)
 
 
 @settings(max_examples=20, deadline=None)

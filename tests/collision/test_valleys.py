@@ -44,6 +44,23 @@ def test_a_vertex_in_a_valley_has_both_planes(aside):
     np.testing.assert_allclose(contacts.gap[order], expected, atol=1e-9)
 
 
+@pytest.mark.parametrize("aside", [(0, 0), (1e-6, 2e-6), (-1e-6, 2e-6), (2e-6, -1e-6), (-2e-6, -1e-6), (0, 1e-9)])
+def test_a_vertex_at_the_bottom_of_a_pit_has_all_planes(aside):
+    """The top of a block sinks to its middle as an inverted pyramid; which face is the nearest is rounding there."""
+    slope, height = 0.5, 1e-6 * SIZE
+    lower, triangles = box(cells=(2, 2, 1))
+    top = lower[:, 2] > 0.0
+    lower[top, 2] -= slope * (0.5 * SIZE - np.abs(lower[top, :2]).max(axis=1))
+    upper, others = tip(np.array([*aside, slope - 0.25]) * SIZE + (0, 0, height + slope * max(np.abs(aside)) * SIZE))
+    a, b = (CollisionSurface.build(t, x).at(x) for x, t in ((upper, others), (lower, triangles)))
+    contacts = surface_contacts(a, b, ProximityOptions(margin=0.05 * SIZE))
+    at_tip = contacts.selected((contacts.kind == ContactKind.VERTEX_FACE) & (contacts.nodes_a[:, 0] == 0))
+    directions = {tuple(n) for n in np.round(at_tip.normal * np.hypot(slope, 1.0), 6) + 0.0}
+    planes = {tuple(n) for n in b.normals[(b.normals[:, 2] > 0.5) & (np.abs(b.normals[:, 2]) < 0.999)]}
+    assert len(directions) == len(at_tip.normal)
+    assert directions == {tuple(n) for n in np.round(np.array(sorted(planes)) * np.hypot(slope, 1.0), 6) + 0.0}
+
+
 def test_away_from_the_edge_and_on_a_ridge_there_is_one():
     assert found(np.array([0.2 * SIZE, 0.1 * SIZE, 0.36 * SIZE])).count == 1
     assert found(np.array([0.0, 0.1 * SIZE, 0.76 * SIZE]), slope=-0.5).count == 1

@@ -78,3 +78,13 @@ def test_a_thinned_step_is_that_of_all_contacts(monkeypatch):
     assert every.contacts(body, floor).points.shape[0] > MANY > info.contacts(body, floor).points.shape[0] > 3
     np.testing.assert_allclose(thin.q[0], whole.q[0], atol=1e-9)
     np.testing.assert_allclose(info.contact_force(body, floor), every.contact_force(body, floor), rtol=1e-5)
+
+
+def test_contacts_that_overlap_are_kept_however_many_they_are():
+    """A wide flat body pressed on a floor: open contacts are dropped first, none that pushed or overlaps."""
+    count = MOST + 40
+    contacts = points_above_a_plane(np.concatenate([np.full(MOST + 20, -1e-4), np.full(20, 1e-3)]))
+    row = contact_row_keys(np.array([count - 1]), 3)
+    still = np.zeros((count, 3))
+    found = thinned(contacts, view(row, np.array([1.0, 0, 0])), (still, still[:1]), margin=0.002, approach=1.2)
+    assert found.key.tolist() == [*range(MOST + 20), count - 1]

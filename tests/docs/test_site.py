@@ -11,9 +11,12 @@ DOCS = Path(__file__).resolve().parents[2] / "docs"
 
 
 def test_every_page_can_be_reached():
-    pages = [*DOCS.glob("*.md"), *DOCS.glob("theory/*.md"), *DOCS.glob("notebooks/*.ipynb")]
+    folders = ("theory", "tutorials", "recipes")
+    pages = [*DOCS.glob("*.md"), *DOCS.glob("notebooks/*.ipynb")]
+    for folder in folders:
+        pages += DOCS.glob(f"{folder}/*.md")
     named = set()
-    for index in (DOCS / "index.md", DOCS / "theory" / "index.md"):
+    for index in (DOCS / "index.md", *DOCS.glob("*/index.md")):
         for tree in re.findall(
             r"^```{toctree}\n(.*?)^```", index.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
         ):

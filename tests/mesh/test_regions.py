@@ -78,3 +78,14 @@ def test_bad_regions_are_refused(make, words):
 def test_node_numbers_beyond_the_mesh_are_refused():
     with pytest.raises(MeshError, match=r"node 200.*only 200 nodes"):
         regions.nodes([1, 200]).select(POINTS)
+
+
+def test_a_list_of_indices_is_a_region():
+    points = np.zeros((5, 3))
+    for listed in ([0, 2], (0, 2), np.array([2, 0]), range(0, 3, 2)):
+        np.testing.assert_array_equal(regions.as_region(listed, what="clamp").nodes(points), [0, 2])
+    plane = regions.plane(axis="x", at=0.0)
+    assert regions.as_region(plane, what="clamp") is plane
+    for bad in ("base", 3, (0.5, 1.0), object()):
+        with pytest.raises(InputError, match=r"clamp must be a region, such as .* or a list of node indices"):
+            regions.as_region(bad, what="clamp")

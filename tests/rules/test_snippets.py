@@ -1,23 +1,47 @@
-"""Every Python snippet of the README and of docs/ runs, those of one document one after the other."""
+"""Every Python snippet of the README and of docs/ runs, those of one document one after the other.
 
+In tutorials and recipes the commands run too, and a tutorial ends in a picture that its own code makes.
+"""
+
+import importlib.util
 import re
 import tomllib
 
 import pytest
 
-FENCE = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
+LARGEST_PICTURE = 200_000
+"""Bytes: a page with pictures must load over a slow line."""
 
 
-def test_the_snippets_run(document, tmp_path, monkeypatch):
-    text = document.read_text(encoding="utf-8")
-    snippets = list(FENCE.finditer(text))
-    if not snippets:
+@pytest.fixture(scope="module")
+def snippets(root):
+    spec = importlib.util.spec_from_file_location("snippets", root / "docs" / "snippets.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_snippets_run(document, snippets, tmp_path, monkeypatch):
+    if not snippets.blocks(document):
         pytest.skip(f"{document.name} has no Python snippet")
+    for package in snippets.needed(document):
+        pytest.importorskip(package)
     monkeypatch.chdir(tmp_path)
-    names: dict = {"__name__": "snippet"}
-    for snippet in snippets:
-        line = text.count("\n", 0, snippet.start(1))
-        exec(compile("\n" * line + snippet.group(1), str(document), "exec"), names)
+    snippets.run_page(document)
+    drawn = snippets.pictures(document) if document.parent.name == "tutorials" else []
+    missing = [name for name in drawn if not (tmp_path / name).exists()]
+    assert not missing, f"{document.name} shows {missing}, which its code does not make"
+
+
+def test_a_tutorial_ends_in_a_picture(document, snippets):
+    if document.parent.name == "tutorials" and document.stem != "index":
+        assert snippets.pictures(document), f"{document.name} shows no picture of its own"
+
+
+def test_pictures_are_small(root):
+    found = (root / "docs" / "images" / "tutorials").glob("*")
+    large = [path.name for path in found if path.stat().st_size > LARGEST_PICTURE]
+    assert not large, f"over {LARGEST_PICTURE} bytes: {large}"
 
 
 def test_the_readme_leads_with_the_two_commands_and_twelve_lines(root):

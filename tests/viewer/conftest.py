@@ -1,8 +1,11 @@
 """A bending beam of 200 × 40 × 40 mm, made up: smooth motion, stress-like values, a few vertices no triangle uses."""
 
+import shutil
+
 import numpy as np
 import pytest
 
+from pliant.viewer.screenshot import FLAGS
 from pliant.viewer.surfaces import SurfaceFrames
 
 
@@ -47,3 +50,26 @@ def make_beam():
 @pytest.fixture
 def make_box():
     return box_surface
+
+
+@pytest.fixture(scope="session")
+def chromium():
+    """One Chromium for all tests: it takes seconds to start."""
+    api = pytest.importorskip("playwright.sync_api", reason="needs Playwright: pip install playwright")
+    path = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if path is None:
+        pytest.skip("needs Chromium: sudo apt-get install -y chromium")
+    with api.sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=path, args=list(FLAGS))
+        yield opened
+        opened.close()
+
+
+@pytest.fixture
+def browser(chromium):
+    """That Chromium; the pages that a test opened are closed with it."""
+    before = list(chromium.contexts)
+    yield chromium
+    for context in chromium.contexts:
+        if context not in before:
+            context.close()

@@ -13,6 +13,8 @@ import pytest
 import pliant as pl
 from pliant.viewer.export_film import film_frames, write_mp4
 from pliant.viewer.export_surfaces import chosen_frames, shown_run, tube_frames
+from pliant.viewer.picture import write_picture
+from pliant.viewer.surfaces import bounds, floor_height
 
 
 @pytest.fixture(scope="module")
@@ -178,3 +180,42 @@ def test_a_run_from_a_file_looks_the_same(run, tmp_path):
     shown = shown_run(loaded, fps=10.0)
     assert {surface.label.partition(",")[0] for surface in shown.surfaces} == {"bar", "ball", "contact forces"}
     assert shown.surfaces[0].value_label == "displacement (mm)"
+
+
+def test_the_floor_of_pictures_is_where_the_plane_is(tmp_path):
+    """A cube that rests on a plane at −1 mm: its picture is the one of a floor at that height, not of one below it."""
+    cube = pl.mesh.box((0.03, 0.03, 0.03), (2, 2, 2)).translated((0, 0, -0.001))
+    scene = pl.Scene()
+    body = scene.add(pl.Volume(cube, pl.materials.dragon_skin_20(), name="cube"))
+    scene.collide(body, scene.add(pl.Obstacle.plane(point=(0, 0, -0.001))))
+    run = pl.Run.of([scene.compile().initial_state()])
+    shown = shown_run(run, color="plain")
+    assert shown.floor == -0.001
+    lower, upper = bounds(shown.surfaces)
+    assert floor_height(lower, upper, shown.floor) == -0.001
+    assert floor_height(lower, upper, -5.0) != -5.0  # out of view
+    whole = pl.export(run, tmp_path / "cube.png", poses=1, size=(320, 180), color="plain", title="cube").read_bytes()
+    drawn = {"surfaces": shown.surfaces, "size": (320, 180), "title": "cube", "times": [0.0]}
+    assert write_picture(tmp_path / "right.png", floor=-0.001, **drawn).read_bytes() == whole
+    assert write_picture(tmp_path / "low.png", floor=-0.004, **drawn).read_bytes() != whole
+
+
+def test_see_through_and_cut_away(tmp_path):
+    scene = pl.Scene()
+    finger = scene.add(pl.robots.finger())
+    run = pl.Run.of([scene.compile().initial_state()])
+    half = pl.regions.box((-1, -1, -1), (1, 0.0, 1))
+    whole, clear, cut = (shown_run(run, **look).surfaces[0] for look in ({}, {"opacity": 0.3}, {"cut": half}))
+    assert (whole.opacity, clear.opacity) == (1.0, 0.3)
+    inside = finger.body.mesh.points[np.unique(cut.triangles)]
+    assert inside[:, 1].max() > 0.0
+    assert set(np.unique(cut.triangles)) - set(np.unique(whole.triangles)) or len(cut.triangles) < len(whole.triangles)
+    files = {}
+    for name, look in (("whole", {}), ("clear", {"opacity": 0.3}), ("cut", {"cut": half})):
+        files[name] = pl.export(run, tmp_path / f"{name}.png", poses=1, size=(320, 180), **look).read_bytes()
+    assert len(set(files.values())) == 3
+    assert '"opacity":0.3' in pl.export(run, tmp_path / "clear.html", opacity=0.3).read_text()
+    with pytest.raises(pl.InputError, match="opacity must be above 0 and at most 1"):
+        pl.export(run, tmp_path / "none.png", opacity=0.0)
+    with pytest.raises(pl.InputError, match="cut must be a region"):
+        pl.export(run, tmp_path / "none.png", cut="y")

@@ -3,7 +3,6 @@
 import base64
 import io
 import json
-import shutil
 import struct
 
 import numpy as np
@@ -181,12 +180,10 @@ def test_other_endings_are_refused(shown, tmp_path):
 
 
 @pytest.mark.slow
-def test_three_js_loads_the_file_and_plays_it(tmp_path):
+@pytest.mark.xdist_group("browser")
+def test_three_js_loads_the_file_and_plays_it(tmp_path, browser):
     """The loader that browsers use, in the client of viser: it draws the cube, and the cube grows."""
-    viser, api = pytest.importorskip("viser"), pytest.importorskip("playwright.sync_api")
-    image, chromium = pytest.importorskip("PIL.Image"), shutil.which("chromium")
-    if chromium is None:
-        pytest.skip("chromium is not installed")
+    viser, image = pytest.importorskip("viser"), pytest.importorskip("PIL.Image")
     times = np.linspace(0.0, 60.0, 61)  # slow, so that no two pictures are of the same instant of two rounds
     growing = np.stack([(CUBE - 0.5) * (1.0, 1.0, 1.0 + 0.1 * t) for t in times])
     shown = Shown((SurfaceFrames(FACES, growing, label="soft", color="#ff0000"),), times, np.arange(61))
@@ -194,22 +191,18 @@ def test_three_js_loads_the_file_and_plays_it(tmp_path):
     try:
         server.scene.add_glb("/cube", write_gltf(tmp_path / "a.glb", shown).read_bytes())
         server.initial_camera.position, server.initial_camera.look_at = (0.0, 3.0, 12.0), (0.0, 0.0, 0.0)
-        with api.sync_playwright() as playwright:
-            flags = ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
-            browser = playwright.chromium.launch(executable_path=chromium, args=flags)
-            page = browser.new_page(viewport={"width": 900, "height": 600})
-            problems = []
-            page.on("console", lambda m: problems.append(m.text) if m.type == "error" else None)
-            page.goto(f"http://127.0.0.1:{server.get_port()}")
-            red: list[int] = []
-            for _ in range(60):
-                page.wait_for_timeout(1000)
-                picture = np.asarray(image.open(io.BytesIO(page.screenshot())).convert("RGB")).astype(int)
-                middle = picture[:, 350:550]  # beside the panel and the notices
-                red.append(int(((middle[..., 0] > 150) & (middle[..., 1] < 140)).sum()))
-                if max(red) > 500 and red[-1] > 1.2 * next(count for count in red if count > 500):
-                    break
-            browser.close()
+        page = browser.new_page(viewport={"width": 900, "height": 600})
+        problems = []
+        page.on("console", lambda m: problems.append(m.text) if m.type == "error" else None)
+        page.goto(f"http://127.0.0.1:{server.get_port()}")
+        red: list[int] = []
+        for _ in range(60):
+            page.wait_for_timeout(1000)
+            picture = np.asarray(image.open(io.BytesIO(page.screenshot())).convert("RGB")).astype(int)
+            middle = picture[:, 350:550]  # beside the panel and the notices
+            red.append(int(((middle[..., 0] > 150) & (middle[..., 1] < 140)).sum()))
+            if max(red) > 500 and red[-1] > 1.2 * next(count for count in red if count > 500):
+                break
     finally:
         server.stop()
     assert not problems

@@ -10,13 +10,14 @@ import pytest
 import pliant as pl
 from pliant.viewer import zoo
 from pliant.viewer.contents import LARGEST_SKIN, SceneContents
-from pliant.viewer.framing import FARTHEST, FIELD, PANEL, Framing
+from pliant.viewer.framing import FARTHEST, FIELD, NARROW, PANEL, Framing
 from pliant.viewer.screenshot import pose_subject
 from pliant.viewer.simulation import LiveSimulation
 from pliant.viewer.subject import SLIDERS, Demand
 from pliant.viewer.world_subject import WorldSubject
 
 LOWER, UPPER = np.array([0.0, -0.01, 0.0]), np.array([0.1, 0.01, 0.02])
+HEIGHT = 800.0  # pixels
 WAYS = [None, (0.12, -1.0, 0.12), (1.0, 0.2, 0.9)]
 
 
@@ -31,7 +32,9 @@ class Camera(SimpleNamespace):
 
 def a_server(*aspects):
     clients = {
-        k: SimpleNamespace(client_id=k, camera=Camera(aspect=a, position=np.ones(3), look_at=np.zeros(3)))
+        k: SimpleNamespace(
+            client_id=k, camera=Camera(aspect=a, image_height=HEIGHT, position=np.ones(3), look_at=np.zeros(3))
+        )
         for k, a in enumerate(aspects)
     }
     return SimpleNamespace(initial_camera=SimpleNamespace(), get_clients=lambda: clients)
@@ -64,7 +67,9 @@ def test_all_of_a_box_is_on_the_page_and_fills_it(aspect, way):
     seen = np.abs(on_page(camera, corners(LOWER, UPPER), aspect))
     assert np.asarray(camera.look_at) == pytest.approx(0.5 * (LOWER + UPPER))
     assert seen.max() < 1.0
-    assert (seen.max(axis=0) / [max(1 - PANEL / aspect, 0.5), 1.0]).max() > 0.85, "no farther away than needed"
+    beside = 1 - PANEL / HEIGHT / aspect if aspect * HEIGHT >= NARROW else 0.9
+    assert (seen[:, 0] <= max(beside, 0.35)).all(), "nothing is behind the panel"
+    assert (seen.max(axis=0) / [max(beside, 0.35), 1.0]).max() > 0.85, "no farther away than needed"
 
 
 def test_a_camera_that_nobody_turned_steps_back_and_one_that_was_stays():

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import pliant as pl
-from pliant.viewer import world_subject
+from pliant.viewer import steppers
+from pliant.viewer import viewer as viewer_module
 from pliant.viewer.bands import color_bands
 from pliant.viewer.contents import DISPLACEMENT, PLAIN, STRESS
 from pliant.viewer.live import view
@@ -76,7 +77,7 @@ def seen_controls(monkeypatch):
             seen.append((self.dt, dict(controls)))
             return self._true(world, state, controls)
 
-    monkeypatch.setattr(world_subject, "ImplicitEuler", Spy)
+    monkeypatch.setattr(steppers, "ImplicitEuler", Spy)
     return seen
 
 
@@ -106,6 +107,24 @@ def test_a_taken_port_gives_way_to_the_next(run, open_viewer):
         assert second.port != first.port
 
 
+@pytest.mark.parametrize(("port", "told"), [(99999, "99999"), (-1, "-1"), ("80", "'80'"), (True, "True")])
+def test_a_port_out_of_range_is_refused_at_once(run, port, told):
+    with pytest.raises(pl.InputError, match=rf"port must be a whole number, 0 .* to 65535, got {told}"):
+        view(run, port=port, open_browser=False, block=False)
+
+
+def test_the_last_port_gives_way_to_any():
+    assert viewer_module._free_port("127.0.0.1", 65535) in (0, 65535)
+    with socket.socket() as taken:
+        taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            taken.bind(("127.0.0.1", 65535))
+            taken.listen()
+        except OSError:
+            pytest.skip("port 65535 of this machine is taken")
+        assert viewer_module._free_port("127.0.0.1", 65535) == 0
+
+
 def test_only_runs_and_worlds_are_shown():
     with pytest.raises(pl.InputError, match=r"scene\.compile\(\)"):
         view(pl.Scene(), open_browser=False)
@@ -122,11 +141,6 @@ def test_without_viser_the_extra_is_named(beam, monkeypatch):
     monkeypatch.setattr("pliant.core.extras.import_module", without_viser)
     with pytest.raises(pl.MissingExtraError, match=r"pip install 'pliant\[viewer\]'"):
         view(beam[0], open_browser=False)
-
-
-def test_viser_is_imported_only_by_view():
-    script = "import sys, pliant.viewer.live; print('viser' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", script], capture_output=True, text=True).stdout.strip() == "False"
 
 
 def test_a_slider_drives_the_cable(beam, open_viewer, seen_controls):
@@ -224,11 +238,11 @@ def test_an_error_is_shown_and_stops_the_playing(beam, open_viewer, monkeypatch,
     viewer = open_viewer(beam[0])
     until(lambda: viewer.state.time > 0.0)
 
-    def fail(dt):
+    def fail(stepper, controls):
         raise error
 
     with monkeypatch.context() as patch:
-        patch.setattr(world_subject, "ImplicitEuler", fail)
+        patch.setattr(viewer.subject, "_stepped", fail)
         until(lambda: viewer.error is not None)
         until(lambda: not viewer.playing)
     assert viewer.error is error

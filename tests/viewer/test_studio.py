@@ -3,8 +3,6 @@
 import io
 import json
 import socket
-import subprocess
-import sys
 import time
 from dataclasses import replace
 from types import SimpleNamespace
@@ -15,17 +13,21 @@ import pytest
 import pliant as pl
 from pliant.models.rigid import Waypoints
 from pliant.viewer import zoo
+from pliant.viewer.arrows import ARROW
 from pliant.viewer.dragging import DraggedMotion
 from pliant.viewer.driver import Driver
 from pliant.viewer.live import loaded, open_viewer, opened, thing_of
 from pliant.viewer.pace import Pace
+from pliant.viewer.palette import COLOR_MAP, OBSTACLE, TINTS, rgb
 from pliant.viewer.panel import strip_html
 from pliant.viewer.properties import materials_of, stiffened
 from pliant.viewer.recording_panel import png_bytes
 from pliant.viewer.simulation import LiveSimulation
 from pliant.viewer.subject import AUTOMATIC, SLIDERS, TARGET, Demand, FinishedError
+from pliant.viewer.tips import inferred_tip
+from pliant.viewer.tones import LIGHT, displayed, shown_color
 from pliant.viewer.viewer import check_port
-from pliant.viewer.world_subject import WorldSubject, inferred_tip
+from pliant.viewer.world_subject import WorldSubject
 from scenes import swinging_bar
 
 pytest.importorskip("viser")
@@ -277,7 +279,7 @@ def test_a_tip_is_found_where_none_is_given():
     scene, beam, cable = beam_scene()
     tip, actuators = inferred_tip(scene.compile())
     assert actuators == (cable,)
-    assert tip.position[0] == pytest.approx(0.1)
+    assert tip.position == pytest.approx((0.1, 0.01, 0.01)), "the middle of the end, not a corner of its rim"
     assert tip.body is beam
     free = pl.Scene()
     free.add(pl.RigidBody.sphere(radius=0.01, mass=0.1))
@@ -377,7 +379,31 @@ def test_a_picture_is_a_png():
     read = matplotlib.imread(io.BytesIO(data))
     assert read.shape[:2] == (4, 5)
     assert read[0, 0, :3] == pytest.approx([200 / 255, 0, 0], abs=1e-3)
-    assert read[3, 0, :3] == pytest.approx([1, 1, 1])
+    assert read[3, 0, :3] == pytest.approx([0.91, 0.925, 0.945], abs=0.01), "the background of exported pictures"
+
+
+def test_colours_are_sent_so_that_they_are_seen_as_in_exports():
+    """Tone mapping is undone, for lit surfaces and for lines, as far as a line can be bright."""
+    for color in (*TINTS, *COLOR_MAP, OBSTACLE, ARROW):
+        seen = displayed(shown_color(rgb(color)), light=LIGHT)
+        assert np.abs(seen - rgb(color)).max() < 0.05, color
+        line = displayed(shown_color(rgb(color), lit=False))
+        assert np.abs(line - rgb(color)).max() < 0.1, color
+
+
+def test_the_shadow_is_that_of_exports(touching):
+    """It lies on the floor, below the body, darkest where the body is close."""
+    with LiveSimulation(touching, port=0) as viewer:
+        until(lambda: viewer._scene_view._ground._shadow is not None)
+        shadow = viewer._scene_view._ground._shadow
+        side = shadow.render_width
+        place = np.array(shadow.position[:2])
+        dark = shadow.image[..., 3] if hasattr(shadow, "image") else None
+        assert side > 0.1
+        assert np.abs(place - (0.05, 0.01)).max() < 0.5 * side
+        if dark is not None:
+            assert dark.max() > 20
+            assert dark[0].max() == 0
 
 
 # files
@@ -426,113 +452,3 @@ def test_a_host_that_is_not_ours_is_refused_by_name():
     scene, *_ = beam_scene()
     with pytest.raises(pl.InputError, match=r"host '192\.0\.2\.1' cannot be served.*127\.0\.0\.1"):
         open_viewer(thing_of(scene), host="192.0.2.1")
-
-
-# the studio as a whole
-@pytest.fixture
-def studio():
-    catalogue = {name: zoo.entry(name).made for name in ("ball", "maze")}
-    catalogue["broken"] = lambda: 1 / 0
-    with LiveSimulation(port=0, catalogue=catalogue, first="ball") as viewer:
-        until(lambda: viewer.subject is not None and not viewer.building)
-        yield viewer
-
-
-def test_another_robot_is_built_in_the_background(studio, capsys):
-    studio.play()
-    until(lambda: studio.subject.time > 0.05)
-    before = studio.inputs.sliders
-    studio.picker.value = "maze"
-    until(lambda: studio.subject.name == "maze" and not studio.building)
-    assert studio.mode.value == AUTOMATIC
-    assert set(studio.inputs.sliders) == {"torque"} != set(before)
-    until(lambda: studio.subject.time > 0.05)
-    assert studio.error is None
-    studio.picker.value = "broken"
-    until(lambda: studio.error is not None and "ZeroDivisionError" in studio._message.content)
-    assert studio.subject.name == "maze"
-    until(lambda: studio.picker.value == "maze")
-    studio.play()
-    start = studio.subject.time
-    until(lambda: studio.subject.time > start)
-
-
-def test_times_of_the_robot_before_are_not_shown(studio):
-    studio.play()
-    until(lambda: "real time: 10 ms" in studio._strip.content)
-    studio.pause()
-    studio.picker.value = "maze"
-    until(lambda: studio.subject.name == "maze" and not studio.building)
-    until(lambda: studio._strip.content == "")
-
-
-def test_a_factor_below_what_is_asked_for_is_red_and_says_so(studio, monkeypatch):
-    slow = studio.subject.step
-    monkeypatch.setattr(studio.subject, "step", lambda dt, demand: (time.sleep(0.03), slow(dt, demand)))
-    studio.play()
-    until(lambda: "slower than the 1× asked for" in studio.readout.content)
-    assert studio.readout.content.count("#e03131") == 1
-    studio.speed.value = "0.1×"
-    until(lambda: "#e03131" not in studio.readout.content)
-
-
-def test_record_replay_and_save(studio, tmp_path):
-    studio.play()
-    studio.recording_panel.toggle()
-    until(lambda: studio.subject.time > 0.3)
-    studio.recording_panel.toggle()
-    run = studio.recording_panel.run
-    assert len(run.times) > 10
-    assert len(studio.recording_panel.frames) >= 5
-    assert pl.load(run.save(tmp_path / "ball.npz")).bodies[0].name == "ball"
-    studio.recording_panel.replay(True)
-    assert not studio.playing
-    with studio.busy:  # a step that had begun ends
-        held = studio.subject.time
-    until(lambda: "replay" in studio.readout.content)
-    seen = []
-    until(lambda: seen.append(round(studio.recording_panel.time, 2)) or len(set(seen)) > 3)
-    assert studio.subject.time == held
-    studio.play()
-    assert not studio.recording_panel.replaying
-    until(lambda: studio.subject.time > held)
-
-
-def test_reset_brings_sliders_and_gizmos_back():
-    ball = pl.Obstacle.sphere(center=(0.09, 0.01, -0.04), radius=0.012, name="ball")
-    scene, _, cable = beam_scene(ball)
-    with LiveSimulation(thing_of(scene.compile()), port=0) as viewer:
-        viewer.play()
-        viewer.inputs.sliders[cable][0].value = 5.0
-        viewer.driver.move(viewer._gizmos.obstacles[0], (0.09, 0.01, -0.03))
-        until(lambda: np.allclose(viewer.subject.frame().obstacles[0][0], (0, 0, 0.01)))
-        viewer.mode.value = TARGET
-        until(lambda: viewer._gizmos.target.visible)
-        assert viewer.inputs.sliders[cable][0].disabled
-        viewer.pause()
-        viewer.reset()
-        until(lambda: viewer.subject.time == 0.0)
-        until(lambda: np.allclose(viewer._gizmos.obstacles[0].position, (0.09, 0.01, -0.04)))
-        assert viewer.inputs.sliders[cable][0].value == 0.0
-
-
-def test_properties_are_applied_by_building_again():
-    scene, *_ = beam_scene()
-    with LiveSimulation(thing_of(scene.compile()), port=0) as viewer:
-        viewer.play()
-        until(lambda: viewer.subject.time > 0.02)
-        (slider,) = viewer.properties.stiffness
-        assert (slider.value, slider.label) == (200.0, "Young's modulus of beam (kPa)")
-        slider.value = 400.0
-        old = viewer.subject
-        viewer.properties.apply()
-        until(lambda: viewer.subject is not old and not viewer.building)
-        assert materials_of(viewer.subject.original)[0][1].young == pytest.approx(4e5)
-        until(lambda: viewer.subject.time > 0.02)
-        assert viewer.error is None
-
-
-def test_importing_the_studio_loads_no_optional_package():
-    script = "import sys, pliant.viewer.live; print({'viser', 'gmsh', 'playwright', 'control'} & set(sys.modules))"
-    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert result.stdout.strip() == "set()"

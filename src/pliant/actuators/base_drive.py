@@ -19,13 +19,15 @@ from pliant.actuators.joint import JointMemory, axis_angle, unwrapped
 from pliant.actuators.limits import per_second
 from pliant.actuators.values import Angle, Torque
 from pliant.constraints.rows import Rows, RowView
-from pliant.core.arrays import csr
+from pliant.core.arrays import csr, frozen
 from pliant.core.errors import InputError
+from pliant.core.one_line import one_line
 from pliant.core.types import FloatArray, IntArray
 from pliant.models.body import Model
 from pliant.models.rod import Rod, RodModel
 
 
+@one_line
 @per_second
 @dataclass(frozen=True, eq=False)
 class BaseDrive(TwoWayActuator):
@@ -109,4 +111,5 @@ class BaseDriveRows(DriveRow):
     @cached_property
     def _gradient(self) -> tuple[FloatArray, IntArray, IntArray]:
         """The single entry of the row: its value, its unknown, and where the row begins and ends."""
-        return np.ones(1), np.array([3 if self.spec.turns else 0], np.int32), np.array([0, 1], np.int32)
+        unknown, ends = np.array([3 if self.spec.turns else 0], np.int32), np.array([0, 1], np.int32)
+        return frozen(np.ones(1)), frozen(unknown), frozen(ends)

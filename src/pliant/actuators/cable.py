@@ -31,6 +31,7 @@ from pliant.constraints.rows import RowLaw, Rows, RowView, Stiffnesses, model_in
 from pliant.core.arrays import frozen
 from pliant.core.checks import finite_array, non_negative, positive
 from pliant.core.errors import InputError
+from pliant.core.one_line import one_line
 from pliant.core.types import FloatArray, IndexArray, IntArray
 from pliant.models.body import Model
 from pliant.models.pieces import ROUNDED
@@ -50,6 +51,7 @@ tension is wrong by the sagitta, 3 % of the length of the piece.
 """
 
 
+@one_line
 @per_second
 @dataclass(frozen=True, eq=False)
 class Cable(ForceActuator):

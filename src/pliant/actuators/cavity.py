@@ -20,6 +20,7 @@ from pliant.constraints.rows import Rows, RowView, Stiffnesses
 from pliant.core.arrays import csr, writable
 from pliant.core.checks import positive
 from pliant.core.errors import InputError, MeshError
+from pliant.core.one_line import one_line
 from pliant.core.types import FloatArray, IntArray
 from pliant.mesh import Mesh, Surface
 from pliant.models.body import Model
@@ -32,6 +33,7 @@ _FLAT_LOSS = 0.25
 """Largest relative difference of a chamber's volume from that of its flat triangles: curved faces stay below."""
 
 
+@one_line
 @per_second
 @dataclass(frozen=True, eq=False)
 class Cavity(Actuator):

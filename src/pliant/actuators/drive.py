@@ -109,6 +109,10 @@ class Actuator:
         low, high, start = span(self.limits.lower, self.limits.upper, USUAL_FORCE)
         return ControlRange(self.imposing, self.kinds[1][1], low, high, start)
 
+    def slider_amount(self, displacement: float, force: float) -> float:
+        """The quantity of its slider, of the δ and λ of a step: whichever of them `control_range` commands."""
+        return displacement if self.control_range().unit == self.kinds[0][1] else force
+
     def guides(self) -> list[Fibre]:
         """Fibres that it adds to volumes; none by default."""
         return []

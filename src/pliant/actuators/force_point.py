@@ -13,11 +13,13 @@ from pliant.actuators.drive import UNBOUND, DriveRow, ForceActuator
 from pliant.actuators.limits import per_second
 from pliant.constraints.rows import Rows, RowView
 from pliant.core.checks import finite_array, unit_vector
+from pliant.core.one_line import one_line
 from pliant.core.types import FloatArray
 from pliant.models.body import Model
 from pliant.models.point_map import PointMap
 
 
+@one_line
 @per_second
 @dataclass(frozen=True, eq=False)
 class ForcePoint(ForceActuator):

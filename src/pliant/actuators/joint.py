@@ -24,6 +24,7 @@ from pliant.constraints.rows import RowLaw, Rows, RowView, model_index
 from pliant.core.checks import finite_array, unit_vector
 from pliant.core.errors import InputError
 from pliant.core.lie import perpendicular
+from pliant.core.one_line import one_line
 from pliant.core.types import FloatArray
 from pliant.models.body import Model
 from pliant.models.rigid import RigidBody
@@ -52,6 +53,7 @@ class _Joint(Actuator):
         return JointRows(self, key)
 
 
+@one_line
 @per_second
 @dataclass(frozen=True, eq=False)
 class Slider(_Joint, TwoWayActuator):
@@ -74,6 +76,7 @@ class Slider(_Joint, TwoWayActuator):
         super().__post_init__()
 
 
+@one_line
 @per_second
 @dataclass(frozen=True, eq=False)
 class Hinge(_Joint):

@@ -21,6 +21,7 @@ from pliant.core.arrays import csr, sum_by
 from pliant.core.checks import positive, unit_vector
 from pliant.core.errors import InputError
 from pliant.core.lie import perpendicular
+from pliant.core.one_line import one_line
 from pliant.core.types import FloatArray, IndexArray, IntArray
 from pliant.mesh.regions import Region
 from pliant.models.body import Model
@@ -34,6 +35,7 @@ _LEAST_RATIO = 1e-300
 """Smallest area ratio; a collapsed point then has a zero normal instead of a division by zero."""
 
 
+@one_line
 @dataclass(frozen=True, eq=False)
 class Layer(Actuator):
     """The cells of `body` whose centres lie in `region`, a flat sheet of `thickness` (m) with the unit `normal` (3,).

@@ -19,6 +19,7 @@ from pliant.actuators.values import Young
 from pliant.constraints.rows import Rows, RowView, Stiffnesses
 from pliant.core.checks import positive
 from pliant.core.errors import InputError
+from pliant.core.one_line import one_line
 from pliant.core.types import FloatArray
 from pliant.materials import Tangent
 from pliant.models.body import Model
@@ -26,6 +27,7 @@ from pliant.models.model import MatrixStiffness
 from pliant.models.volume import Volume, VolumeModel
 
 
+@one_line
 @per_second
 @dataclass(frozen=True, eq=False)
 class Stiffness(Actuator):
@@ -75,6 +77,10 @@ class Stiffness(Actuator):
     def control_range(self) -> ControlRange:
         """The modulus between its bounds."""
         return ControlRange(Young, "Pa", self.min_young, self.max_young, float(self.material.young))
+
+    def slider_amount(self, displacement: float, force: float) -> float:
+        """The modulus, Pa."""
+        return float(self.material.young) + force
 
     @property
     def limits(self) -> Limits:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from pliant.core.one_line import one_line
+
 __all__ = [
     "Angle",
     "AreaGrowth",
@@ -25,6 +27,7 @@ __all__ = [
 ]
 
 
+@one_line
 @dataclass(frozen=True)
 class ControlValue:
     """A value in SI units; the subclass says of what."""
@@ -92,6 +95,7 @@ class Young(ControlValue):
     """A Young's modulus in Pa, of a region whose stiffness is an actuator."""
 
 
+@one_line
 @dataclass(frozen=True)
 class Cut(ControlValue):
     """The cable is cut: from this step on its tension is zero, whatever is commanded. (No value.)"""

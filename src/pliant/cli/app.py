@@ -99,17 +99,18 @@ def demo(
 
 @app.command()
 def new(
-    path: Annotated[Path, typer.Argument(help="File to write, such as scene.py.")],
+    path: Annotated[Path | None, typer.Argument(help="File to write, such as scene.py.")] = None,
     kind: Annotated[
-        str, typer.Option(help="grasp, inverse, chamber or own.", autocompletion=names.complete_kind)
+        str, typer.Option(help="Which template; --list shows them.", autocompletion=names.complete_kind)
     ] = "grasp",
+    list_: Annotated[bool, typer.Option("--list", help="List the templates and stop.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Write over a file that exists.")] = False,
     json: Json = None,
 ) -> None:
     """Write a scene file with comments, to start from; it runs as it is."""
     from pliant.cli.new import show_new
 
-    show_new(Output(json), path, kind=kind, force=force)
+    show_new(Output(json), path, kind=kind, force=force, listed=list_)
 
 
 @app.command()
@@ -199,7 +200,9 @@ def mesh(
     unit: Annotated[
         str, typer.Option(help="Unit of the coordinates in the file: m, mm, cm, in…; STEP knows its own.")
     ] = "",
-    size: Annotated[float | None, typer.Option(help="Wanted length of edges, in that unit.")] = None,
+    size: Annotated[
+        float | None, typer.Option(help="Wanted length of edges, in that unit; default: from the walls.")
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="File for the mesh, in metres: .vtu, .msh, .vtk…")] = None,
     element: Annotated[str, typer.Option(help="tet4 or tet10.")] = "tet4",
     keep_surface: Annotated[

@@ -10,15 +10,29 @@ from pliant.core.errors import InputError
 
 KINDS: dict[str, str] = {
     "grasp": "a finger pulled by a cable bends round a ball",
-    "inverse": "the tip of a trunk follows a circle; the inverse finds the cables",
+    "bender": "a fibre-reinforced pneumatic bender from an STL or STEP file, on a table",
+    "arm": "an arm with three cables and an elastic backbone, against a post",
+    "gripper": "fingers and a thumb lift a soft ball",
+    "vessel": "a guide wire is pushed through a curved vessel",
+    "inverse": "the tip of a trunk follows a circle; the inverse finds the cable displacements",
+    "reduced": "a finger in a few modes, made offline and validated",
     "chamber": "a bellows that air stretches",
-    "own": "a body from your own mesh or CAD file",
+    "own": "a body from your own mesh file",
 }
-"""The kinds of scene files, each with one line."""
+"""The templates of scene files, each with one line."""
+USES_GMSH = ("bender",)
+"""Templates that mesh a drawing, which needs the extra `mesh`."""
 
 
-def show_new(output: Output, path: Path, *, kind: str, force: bool) -> None:
-    """Write a scene file of `kind` to `path` and say how to run it."""
+def show_new(output: Output, path: Path | None, *, kind: str, force: bool, listed: bool = False) -> None:
+    """Write a scene file of `kind` to `path` and say how to run it, or list the kinds."""
+    if listed:
+        output.table("templates", KINDS)
+        output.say("pliant new scene.py --kind NAME writes one of them")
+        output.finish({"kinds": KINDS})
+        return
+    if path is None:
+        raise InputError("give the file to write, such as `pliant new scene.py`; --list shows the templates")
     if kind not in KINDS:
         raise InputError(f"there is no kind {kind!r}; the kinds are {', '.join(KINDS)}")
     if path.suffix != ".py":

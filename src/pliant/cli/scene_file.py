@@ -152,8 +152,8 @@ def _simulated(
 
     world = compiled_world(file, module)
     stepper = getattr(module, "stepper", None) or ImplicitEuler(dt=DT)
-    if dt is not None:
-        stepper = replace(stepper, dt=dt)
+    if dt is not None or getattr(stepper, "dt", dt) is None:  # a quasi-static step: time is the pace of the controls
+        stepper = replace(stepper, dt=DT if dt is None else dt)
     control, callback = getattr(module, "control", None), getattr(module, "callback", None)
     recorder, latest = Recorder(world, world.initial_state(), stepper), [None]
 

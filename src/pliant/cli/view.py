@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import webbrowser
 from collections.abc import Mapping, Sequence
-from itertools import count
 from pathlib import Path
 from typing import Any
 
 from pliant.cli.output import Output, check_folder
 from pliant.cli.run import one_value, split_settings
 from pliant.cli.scene_file import DT, SceneFile, compiled_world
+from pliant.control import Effector, Inverse
 from pliant.core.errors import InputError, PliantError
 from pliant.record import Run
-from pliant.robots import Robot
-from pliant.stepping import DampedMidpoint, ImplicitEuler, ImplicitMidpoint
+from pliant.robots import Marker, Robot
+from pliant.stepping import DampedMidpoint, ImplicitEuler, ImplicitMidpoint, QuasiStatic
+from pliant.stepping.minimum_energy import Geometric
 from pliant.viewer.live import has_screen, open_viewer, opened, thing_of
 from pliant.viewer.simulation import LiveSimulation
 from pliant.viewer.viewer import LOOPBACK
 
+_STEPPERS = (ImplicitEuler, ImplicitMidpoint, DampedMidpoint, QuasiStatic, Geometric)
 PORT = 8080
 """Default port of the viewer."""
 
@@ -63,18 +65,57 @@ def scene_subject(file: SceneFile, values: Mapping[str, Any]) -> Any:
     if isinstance(run, Run):
         return run
     world = compiled_world(file, module)
-    robot = next((thing for thing in vars(module).values() if isinstance(thing, Robot)), None)
-    own, stepper = getattr(module, "control", None), getattr(module, "stepper", None)
-    stepper = stepper if isinstance(stepper, (ImplicitEuler, ImplicitMidpoint, DampedMidpoint)) else None
+    own, stepper = getattr(module, "control", None), checked_stepper(file, module)
+    geometric = isinstance(stepper, Geometric)
+    tip, actuators = named_tip(vars(module), stepper)
 
     def control(t: float, state: Any) -> Any:
         with file.errors_located():
             return own(t, state)  # type: ignore[misc]
 
     return thing_of(
-        world, name=file.path.stem, robot=robot, control=control if callable(own) else None, stepper=stepper,
-        usual_step=DT if stepper is None else stepper.dt,
+        world, name=file.path.stem, about=about_scene(stepper, callable(own)), tip=tip, actuators=actuators,
+        control=control if callable(own) else None, stepper=None if geometric else stepper, geometric=geometric,
+        usual_step=getattr(stepper, "dt", None) or DT,
     )  # fmt: skip
+
+
+def checked_stepper(file: SceneFile, module: Any) -> Any:
+    """The `stepper` of a scene file, None where it defines none."""
+    stepper = getattr(module, "stepper", None)
+    if stepper is not None and not isinstance(stepper, _STEPPERS):
+        names = ", ".join(f"pl.{kind.__name__}" for kind in _STEPPERS)
+        raise InputError(f"`stepper` of {file.path} is a {type(stepper).__name__}; the studio takes {names}")
+    return stepper
+
+
+def named_tip(names: Mapping[str, Any], stepper: Any) -> tuple[Any, tuple[Any, ...]]:
+    """The tip of a scene file and the actuators that move it, by its names: the first effector of its inverse, another
+    effector, the tip of its first robot, or a marker; None and () for what is not there.
+    """
+
+    def first(kind: type, among: Any) -> Any:
+        return next((thing for thing in among if isinstance(thing, kind)), None)
+
+    solver, robot = getattr(stepper, "solver", None), first(Robot, names.values())
+    if isinstance(solver, Inverse) and first(Effector, solver.effectors) is not None:
+        return first(Effector, solver.effectors), tuple(solver.actuators)
+    effector = first(Effector, names.values())
+    if effector is not None:
+        return effector, ()
+    if robot is not None:
+        return robot.tip, (*robot.cables, *robot.cavities)
+    return first(Marker, names.values()), ()
+
+
+def about_scene(stepper: Any, controlled: bool) -> str:
+    """What the panel says of the steps of a scene, where they are not dynamic."""
+    if isinstance(stepper, Geometric):
+        left = " Its control(t, state) is not used: there is no time." if controlled else ""
+        return f"Configurations at imposed chamber volumes (pl.Geometric).{left}"
+    if isinstance(stepper, QuasiStatic):
+        return "Static equilibria (pl.QuasiStatic): no inertia; time is the pace of the controls."
+    return ""
 
 
 def serve(output: Output, thing: Any, *, what: str, port: int | None, host: str = LOOPBACK, open_browser: bool) -> None:
@@ -89,7 +130,7 @@ def serve(output: Output, thing: Any, *, what: str, port: int | None, host: str 
                 output.console.print(
                     f"serving {host}: everyone who reaches this machine can watch and drive", style="yellow"
                 )
-            output.say(f"Pliant viewer at {viewer.url}, Ctrl-C ends it")
+            output.say(f"Pliant viewer at {viewer.url} (Ctrl-C ends it)")
             output.finish({"what": what, "url": viewer.url, "host": host, "port": viewer.port})
             if open_browser and has_screen():
                 webbrowser.open(viewer.url)
@@ -105,10 +146,8 @@ def keep_unsaved(output: Output, viewer: Any) -> None:
     run = viewer.recording_panel.unsaved if isinstance(viewer, LiveSimulation) else None
     if run is None:
         return
-    wanted = Path(viewer.recording_panel.file)
-    names = (wanted if k == 1 else wanted.with_stem(f"{wanted.stem}-{k}") for k in count(1))
     try:
-        file = run.save(next(name for name in names if not name.exists()))
+        file = viewer.recording_panel.keep().name
     except (PliantError, OSError) as error:
         output.say(f"the unsaved recording cannot be written: {error}")
         return

@@ -214,6 +214,8 @@ def _slender() -> None:
     state, _ = ImplicitMidpoint(dt=0.01, tolerance=1e-6)(world, world.initial_state())
     (model,), (q,), (v,) = world.models, state.q, state.v
     assert isinstance(model, RodModel)
+    trial = model.trial(StepStart(q, v, euler_scheme(0.01), world.gravity, {}))
+    trial.moved(trial.dx, np.zeros(trial.dx.shape), 0.5)
     points = RodMap.at(model, [0.01, 0.02])
     points.pull_back_row(q, np.ones((2, 3)))
     points.jacobian_rates(q, v)

@@ -1,4 +1,6 @@
-"""Attachments: points of two bodies, or of one body and the world, constrained to coincide by bilateral rows."""
+"""Attachments: points of two bodies, or of one body and the world or an obstacle, constrained to coincide by bilateral
+rows. An obstacle that moves takes the points with it.
+"""
 
 from __future__ import annotations
 
@@ -13,14 +15,17 @@ from pliant.constraints.keys import ATTACHMENTS, row_keys
 from pliant.constraints.row_blocks import RowBlocks
 from pliant.constraints.rows import Constraint, RowLaw, Rows, RowView, Stiffnesses, model_index
 from pliant.core.lie import rotation_log
+from pliant.core.one_line import one_line
 from pliant.core.types import FloatArray, IndexArray
-from pliant.models.body import Model
+from pliant.models.body import ContactRole, Model
 from pliant.models.model import MatrixStiffness
 
 
+@one_line
 @dataclass(frozen=True, eq=False)
 class Attachment:
-    """`points` (k, 3), m, in the initial state, at which body `a` is welded to body `b`, or to the world (None).
+    """`points` (k, 3), m, in the initial state, at which body `a` is welded to body or obstacle `b`, or to the world
+    (None).
 
     `reach` is the largest distance of a point outside the mesh of a volume, or from the axis of a beam or a rod, m.
     `frames` constrains the rotations of beams, rods and rigid bodies too.
@@ -37,24 +42,27 @@ class Attachment:
 @dataclass(frozen=True, eq=False)
 class AttachmentRows(Constraint):
     """Three rows for each point, δ = x_a − x_b; with frames three more, δ = log(Q_a Q_bᵀ) in rad, Q the rotation since
-    the initial state. `sides` are the indices of the models with their embedded points.
+    the initial state. `sides` are the indices of the models with their embedded points; `carrier` is the obstacle that
+    a single one is welded to, None: the world.
     """
 
     spec: Attachment
     sides: tuple[tuple[int, Any], ...]
     key: int
     start_frames: tuple[FloatArray, ...] = ()
+    carrier: Any = None
 
     @classmethod
     def build(cls, spec: Attachment, models: Sequence[Model], key: int) -> AttachmentRows:
         """The rows of `spec` in a world of `models`; a point outside a volume is an error that names it."""
         sides = []
-        for body in [spec.a] if spec.b is None else [spec.a, spec.b]:
+        carrier = spec.b if spec.b is not None and spec.b.contact_role == ContactRole.OBSTACLE else None
+        for body in [spec.a] if spec.b is None or carrier is not None else [spec.a, spec.b]:
             index = model_index(models, body)
             what = f"points of {spec.name!r} on {models[index].name!r}"
             sides.append((index, models[index].embed(spec.points, what=what, reach=spec.reach, placed=True)))
         start = tuple(points.frames(models[k].initial()[0]).copy() for k, points in sides) if spec.frames else ()
-        return cls(spec, tuple(sides), key, start)
+        return cls(spec, tuple(sides), key, start, carrier)
 
     def constrains(self, index: int) -> bool:
         """Whether body `index` is attached to something."""
@@ -72,13 +80,26 @@ class AttachmentRows(Constraint):
             gap += sign * points.points(q).ravel()
             H[index] = H[index] + points.pull_back(q, sign * sparse.identity(count, format="csr"))
         if len(self.sides) == 1:
-            gap -= self.spec.points.ravel()
+            gap -= self._carried(view.time).ravel()
         if self.spec.frames:
             gap = np.concatenate([gap, self._angles(view)])
             turns = self._spins(view, count)
             filled = {k: sparse.vstack([h, turns[k]], format="csr") for k, h in H.filled.items()}
             H = RowBlocks(2 * count, view.sizes, filled)
         return Rows.of(H, gap, RowLaw.BILATERAL, key=row_keys(ATTACHMENTS, self.key, len(gap))), None
+
+    def _carried(self, time: float) -> FloatArray:
+        """Where the world, or the obstacle that carries them, has the points at `time` (s), (k, 3), m."""
+        if self.carrier is None:
+            return self.spec.points
+        turn, shift = self._motion(time)
+        return self.spec.points @ turn.T + shift
+
+    def _motion(self, time: float) -> tuple[FloatArray, FloatArray]:
+        """Rotation (3, 3) and shift (3,) m of the carrier from time 0, x ↦ R x + s."""
+        start, now = self.carrier.pose(0.0), self.carrier.pose(time)
+        turn = now[1:] @ start[1:].T
+        return turn, now[0] - turn @ start[0]
 
     def _angles(self, view: RowView) -> FloatArray:
         """log(Q_a Q_bᵀ) of each point, (3k,), rad."""
@@ -88,6 +109,8 @@ class AttachmentRows(Constraint):
         ]
         if len(turned) == 2:
             turned[0] = np.einsum("kri,ksi->krs", *turned)
+        elif self.carrier is not None:
+            turned[0] = turned[0] @ self._motion(view.time)[0].T
         return np.concatenate([rotation_log(R) for R in turned[0]])
 
     def _spins(self, view: RowView, count: int) -> RowBlocks:

@@ -20,9 +20,10 @@ from pliant.constraints.coupling import Coupling
 from pliant.constraints.keys import CHANNELS, first_key
 from pliant.constraints.rows import Constraint, RowLaw, Rows, RowView, Stiffnesses, joined, model_index
 from pliant.constraints.sliding import sliding_rows, sliding_stiffness
-from pliant.core.arrays import csr, writable
+from pliant.core.arrays import csr, frozen, writable
 from pliant.core.checks import finite_array, non_negative
 from pliant.core.errors import InputError
+from pliant.core.one_line import one_line
 from pliant.core.types import BoolArray, FloatArray, IndexArray, IntArray
 from pliant.models.axis import Axis
 from pliant.models.body import Model
@@ -33,10 +34,15 @@ from pliant.models.volume.barycentric import BarycentricMap
 
 _OFF_AXIS = 1e-3
 """Largest initial distance of points from the axis over its length: above the chord error of usual meshes."""
+_MOST_KNOWN = 64
+"""Sets of sliding points whose entries are kept."""
+Entries = tuple[IntArray, IntArray]
+"""Columns (entries,) of rows, and where they begin (m + 1,)."""
 _TIP = 1e-9
 """A nearest point this close to the tip, as a fraction of the length, lies beyond it."""
 
 
+@one_line
 @dataclass(frozen=True, eq=False)
 class Channel:
     """A channel through `points` (k, 3), m, of `body`, in the frame of its mesh, in which `rod` slides.
@@ -269,14 +275,14 @@ class StiffChannelRows(ChannelRows):
             self._first_key, gap, own, columns, rod, key,
         )  # fmt: skip
         H, sizes = view.blank(count), view.sizes
-        ends, rod_ends, rod_columns = fit.entries(count)
-        H[volume] = csr(own[:count].reshape(-1), columns[:count].reshape(-1), ends, (count, sizes[volume]))
-        H[slender] = csr(rod[:count].reshape(-1), rod_columns, rod_ends, (count, sizes[slender]))
+        keys, of_volume, of_rod = fit.entries(key[:count], columns[:count])
+        H[volume] = csr(own[:count].reshape(-1), *of_volume, (count, sizes[volume]))
+        H[slender] = csr(rod[:count].reshape(-1), *of_rod, (count, sizes[slender]))
         law: Any = RowLaw.BILATERAL
         if mu:
             law = np.full(count, RowLaw.BILATERAL)
             law[2:inner:3] = RowLaw.GUIDE
-        made = Rows.of(H, gap[:count], law, lower=-mu, upper=mu, key=key[:count])
+        made = Rows.of(H, gap[:count], law, lower=-mu, upper=mu, key=keys)
         return (self._with_direction(view, made) if self.spec.end_direction else made), None
 
     @cached_property
@@ -339,7 +345,7 @@ class _Fit:
     """Constant arguments of the kernels of a channel.
 
     `starts` (N + 1,) m are the arc lengths of the sections; `each` and `across` the entries of a row in the volume and
-    in the rod, `columns` those of the rod for the largest number of rows, and `ends` counts these rows.
+    in the rod, `columns` (6 + Nn,) those of a row in the rod.
     """
 
     kinds: IntArray
@@ -348,24 +354,28 @@ class _Fit:
     each: int
     across: int
     columns: IntArray
-    ends: IntArray
-    _known: dict[int, tuple[IntArray, IntArray, IntArray]] = field(default_factory=dict)
+    _known: dict[bytes, tuple[IndexArray, Entries, Entries]] = field(default_factory=dict)
 
-    def entries(self, count: int) -> tuple[IntArray, IntArray, IntArray]:
-        """Where `count` rows begin in the volume and in the rod, and their columns in the rod; made once for each."""
-        found = self._known.get(count)
+    def entries(self, keys: IndexArray, columns: IntArray) -> tuple[IndexArray, Entries, Entries]:
+        """The rows `keys` (m,), and their entries in the volume, at `columns` (m, 3j), and in the rod; the same arrays
+        as long as the same points slide, so that what is derived from them can be kept.
+        """
+        name = keys.tobytes()
+        found = self._known.get(name)
         if found is None:
-            ends = self.ends[: count + 1]
-            found = self.each * ends, self.across * ends, self.columns[: count * self.across]
-            self._known[count] = found
+            if len(self._known) >= _MOST_KNOWN:
+                self._known.clear()
+            ends = np.arange(len(keys) + 1, dtype=np.int32)
+            volume = frozen(columns.ravel()), frozen(self.each * ends)
+            rod = frozen(np.tile(self.columns, len(keys))), frozen(self.across * ends)
+            found = self._known[name] = frozen(keys.copy()), volume, rod
         return found
 
     @classmethod
     def of(cls, model: RodModel, embedded: BarycentricMap) -> _Fit:
-        points, active = len(embedded.nodes), model.active.astype(np.int32)
+        active = model.active.astype(np.int32)
         return cls(
             kinds=model.spec.active, basis=model.basis,
             starts=np.concatenate([[0.0], np.cumsum(model.spec.lengths)]),
-            each=3 * embedded.nodes.shape[1], across=len(active), columns=np.tile(active, 3 * points + 3),
-            ends=np.arange(3 * points + 4, dtype=np.int32),
+            each=3 * embedded.nodes.shape[1], across=len(active), columns=active,
         )  # fmt: skip

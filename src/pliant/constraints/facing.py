@@ -27,11 +27,13 @@ from pliant.constraints.memory import as_saved
 from pliant.constraints.rows import Rows, RowView, model_index
 from pliant.core.checks import finite_array, non_negative, positive
 from pliant.core.errors import InputError
+from pliant.core.one_line import one_line
 from pliant.core.types import BoolArray, FloatArray, IntArray
 from pliant.models.body import Model
 from pliant.models.motion_bound import EmbeddedGroups, approach_bound
 
 
+@one_line
 @dataclass(frozen=True, eq=False)
 class Facing:
     """Points of `body` that may touch triangles of `other`, which may be the same body.

@@ -22,6 +22,8 @@ def islands(rows: Rows) -> list[tuple[IndexArray, list[int]]]:
     if len(touched) < 2:
         return []
     count = len(rows.gap)
+    if len(touched) == 2 and _any_in_both(*[frozen(rows.H[k].indptr) for k in touched]):
+        return []
     parent, body = np.arange(len(rows.H)), np.empty(count, np.int64)
     body.fill(-1)
     first = [_join_rows(parent, body, k, frozen(rows.H[k].indptr)) for k in touched]
@@ -52,6 +54,15 @@ def _root(parent: IndexArray, k: int) -> int:
         parent[k] = parent[parent[k]]
         k = parent[k]
     return k
+
+
+@kernel
+def _any_in_both(one: IntArray, other: IntArray) -> bool:
+    """Whether a row moves both of two bodies; `one` and `other` (m + 1,) are where the rows of each begin."""
+    found = False
+    for i in range(len(one) - 1):
+        found = found or (one[i + 1] > one[i] and other[i + 1] > other[i])
+    return found
 
 
 @kernel

@@ -15,8 +15,6 @@ from scipy import sparse
 
 from pliant.constraints.keys import RANGES, VOLUMES, first_key
 from pliant.constraints.rows import Constraint, RowLaw, Rows, RowView
-from pliant.core.arrays import frozen
-from pliant.core.kernels import kernel
 from pliant.core.types import FloatArray, IndexArray
 from pliant.models.body import Model
 
@@ -26,6 +24,7 @@ GAIN = 0.02
 """Growth of det F over a step that a point below the bound is asked for: not all at once, which would throw it out."""
 RELEASED = 0.25
 """det F from which on a point is no longer guarded in the next step."""
+_END = RANGES["least volumes"][1]
 MOST = 64
 """Points of a body that are guarded at most: more than that collapse only where a robot has exploded."""
 
@@ -71,17 +70,8 @@ class LeastVolume(Constraint):
 
 
 def any_guarded(keys: IndexArray) -> bool:
-    """Whether rows `keys` (m,) guard a point of any body."""
-    found: bool = _any_within(frozen(keys), VOLUMES, RANGES["least volumes"][1])
-    return found
-
-
-@kernel
-def _any_within(keys: IndexArray, first: int, end: int) -> bool:
-    found = False
-    for key in keys:
-        found = found or first <= key < end
-    return found
+    """Whether rows `keys` (m,) of a step guard a point of any body: those that do stand last."""
+    return bool(len(keys)) and VOLUMES <= keys.item(-1) < _END
 
 
 def guarded(model: Model, index: int, keys: IndexArray, x: FloatArray) -> IndexArray:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from pliant.core.arrays import csr, empty_csr
+from pliant.core.arrays import csr, empty_csr, frozen
 from pliant.core.types import IntArray
 
 
@@ -67,7 +67,7 @@ def stacked_blocks(parts: Sequence[RowBlocks]) -> RowBlocks:
                 by_body.setdefault(index, []).append((count, block))
         count += part.row_count
     sizes = parts[0].sizes
-    made = {index: _placed(blocks, (count, sizes[index])) for index, blocks in sorted(by_body.items())}
+    made = {index: _placed(by_body[index], (count, sizes[index])) for index in sorted(by_body)}
     return RowBlocks(count, sizes, made)
 
 
@@ -78,13 +78,14 @@ def _placed(blocks: list[tuple[int, sparse.csr_matrix]], shape: tuple[int, int])
     if any([block.indices.flags.writeable for _, block in blocks]):  # as of contacts: others in each step
         columns, starts = _entries(blocks, shape[0])
     else:
-        kept = [(row, block.indices, block.indptr) for row, block in blocks]
-        key = shape[0], *[row for row, _, _ in kept], *[id(a) for _, *arrays in kept for a in arrays]
+        key = shape[0], *[x for row, block in blocks for x in (row, id(block.indices), id(block.indptr))]
         found = _known.get(key)
         if found is None:
             if len(_known) >= _MOST_KNOWN:
                 _known.clear()
-            found = _known[key] = (kept, *_entries(blocks, shape[0]))  # with their arrays, whose ids stay theirs
+            kept = [(block.indices, block.indptr) for _, block in blocks]  # arrays whose ids stay theirs
+            columns, starts = _entries(blocks, shape[0])
+            found = _known[key] = kept, frozen(columns), frozen(starts)
         _, columns, starts = found
     values = blocks[0][1].data if len(blocks) == 1 else np.concatenate([block.data for _, block in blocks])
     return csr(values, columns, starts, shape)

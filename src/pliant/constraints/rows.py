@@ -345,9 +345,14 @@ def gathered(made: Sequence[tuple[Rows, Any]]) -> Assembly:
         rows, memory = made[0]
         return fresh(Assembly, rows=rows, slices=(slice(0, len(rows.gap)),), memories=(memory,))
     parts = [rows for rows, _ in made]
-    ends = accumulate((part.count for part in parts), initial=0)
-    slices = tuple(slice(a, b) for a, b in pairwise(ends))
-    return Assembly(joined(parts), slices, tuple(memory for _, memory in made))
+    slices = _slices(tuple([len(part.gap) for part in parts]))
+    return fresh(Assembly, rows=joined(parts), slices=slices, memories=tuple([memory for _, memory in made]))
+
+
+@lru_cache(maxsize=256)
+def _slices(counts: tuple[int, ...]) -> tuple[slice, ...]:
+    """Slices of parts of so many rows, one below the other."""
+    return tuple(slice(a, b) for a, b in pairwise(accumulate(counts, initial=0)))
 
 
 def joined(parts: Sequence[Rows]) -> Rows:

@@ -20,6 +20,7 @@ from pliant.constraints.keys import SHEATHS, row_keys
 from pliant.constraints.rows import Constraint, RowLaw, Rows, RowView, Stiffnesses, model_index
 from pliant.core.checks import finite_array, non_negative
 from pliant.core.errors import InputError
+from pliant.core.one_line import one_line
 from pliant.core.types import BoolArray, FloatArray, IndexArray
 from pliant.models.axis import Axis
 from pliant.models.body import Model
@@ -35,6 +36,7 @@ _OFF_AXIS = 1e-3
 """Largest initial distance of the axes over the length of the outer one: above the error of discretised curves."""
 
 
+@one_line
 @dataclass(frozen=True, eq=False)
 class Sheath:
     """The slender body `inner` slides and turns inside `outer`, on its axis.

@@ -3,8 +3,9 @@
 Detection of a pair reaches as far as its fastest points go in a step. Where more than `MANY` contacts lie within that
 reach, those remain whose own points can close their gap, and those that pushed in the last step. The others stay open
 at any forces that do not accelerate their points beyond the safety factor of the reach, so that the forces are those of
-the whole set. Beyond `MOST` contacts the pair keeps those that would be deepest at the end of the predicted motion; the
-step warns that it did.
+the whole set. Beyond `MOST` contacts the pair keeps those that pushed or overlap already, and of the open ones those
+that would be deepest at the end of the predicted motion; the step warns that it did. An open contact that is dropped
+and closes overlaps at the next step, so that it is kept there: no overlap remains at rest.
 """
 
 from __future__ import annotations
@@ -19,14 +20,15 @@ from pliant.core.types import BoolArray, FloatArray, IntArray
 MANY = 80
 """Contacts of a pair up to which all of them are kept: 240 rows with friction take milliseconds."""
 MOST = 256
-"""Contacts that a pair keeps at most. Its forces take a tenth of a second; robots in use have fewer than half of it."""
+"""Contacts beyond which a pair keeps no open ones. Its forces take a tenth of a second; robots in use have fewer than
+half of it."""
 
 
 def thinned(
     contacts: ContactSet, view: RowView, motions: tuple[FloatArray, FloatArray], *, margin: float, approach: float
 ) -> ContactSet:
     """The `contacts` that can close in the step, where the points of both sides move by `motions` (n, 3), m: within the
-    `margin` (m), or within `approach` times their own relative motion. At most `MOST`, those that pushed first.
+    `margin` (m), or within `approach` times their own relative motion. Beyond `MOST` no open ones.
     """
     c = contacts
     move = _at(motions[0], c.nodes_a, c.weights_a) - _at(motions[1], c.nodes_b, c.weights_b)
@@ -35,9 +37,10 @@ def thinned(
     near = (c.gap <= np.maximum(margin, reach)) | pushed
     if np.count_nonzero(near) > MOST:
         end = c.gap + np.einsum("mi,mi->m", c.normal, move)
-        order = np.lexsort((np.arange(c.count), end, ~pushed, ~near))
+        closed = pushed | (c.gap <= 0.0)
+        order = np.lexsort((np.arange(c.count), end, ~closed, ~near))
         near = np.zeros(c.count, bool)
-        near[order[:MOST]] = True
+        near[order[: max(MOST, np.count_nonzero(closed))]] = True
     return c if near.all() else c.selected(near)
 
 

@@ -20,6 +20,7 @@ from pliant.core.arrays import add_product, frozen
 from pliant.core.checks import finite_array, positive
 from pliant.core.errors import InputError
 from pliant.core.lie import cross_matrix, rotation_exp, rotation_log
+from pliant.core.one_line import one_line
 from pliant.core.types import FloatArray
 from pliant.models.point_map import PointMap
 from pliant.models.rigid import RigidBody
@@ -72,6 +73,7 @@ class _ScalarEffector(_Effector):
         return EffectorRows(self, _ActuatorReading(world, world.constraint_index(self._actuator), self.sign))
 
 
+@one_line
 @per_second
 @dataclass(frozen=True, eq=False)
 class Effector(_Effector):
@@ -152,6 +154,7 @@ class Effector(_Effector):
         return np.asarray(np.kron(np.eye(self._count), _directions(self)), np.float64)
 
 
+@one_line
 @per_second
 @dataclass(frozen=True, eq=False)
 class LengthEffector(_ScalarEffector):
@@ -168,6 +171,7 @@ class LengthEffector(_ScalarEffector):
         return self.cable
 
 
+@one_line
 @per_second
 @dataclass(frozen=True, eq=False)
 class VolumeEffector(_ScalarEffector):
@@ -195,6 +199,7 @@ class VolumeEffector(_ScalarEffector):
         return replace(rows, spec=replace(self, weight=weight), handle=self)
 
 
+@one_line
 @per_second
 @dataclass(frozen=True, eq=False)
 class OrientationEffector(_Effector):

@@ -32,6 +32,7 @@ from pliant.control.supports import DrivenSupport, MovedSupport
 from pliant.core.checks import non_negative, positive
 from pliant.core.errors import InputError
 from pliant.core.immutable import evolve, fresh
+from pliant.core.one_line import one_line
 from pliant.core.types import FloatArray
 from pliant.models.model import System
 from pliant.models.workspace import Workspace
@@ -42,6 +43,7 @@ from pliant.stepping.session import Condensed, Solution
 from pliant.world import State, World
 
 
+@one_line
 @dataclass(frozen=True, eq=False)
 class Inverse:
     """Finds the actuation for targets: ``pl.QuasiStatic(newton_iterations=1, solver=pl.Inverse(effectors=[tip], …))``.

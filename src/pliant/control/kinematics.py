@@ -20,6 +20,7 @@ from pliant.constraints.rows import Constraint, RowLaw, Rows, RowView
 from pliant.control.effectors import AnyEffector, Effector
 from pliant.core.checks import positive_count
 from pliant.core.errors import ConvergenceError, InputError
+from pliant.core.one_line import one_line
 from pliant.core.types import BoolArray, FloatArray
 from pliant.materials import Tangent
 from pliant.models.point_map import PointMap
@@ -34,6 +35,7 @@ from pliant.world import State, World
 _PRESSED = 1e-9  # a contact presses above this fraction of the largest force; less is rounding
 
 
+@one_line
 @dataclass(frozen=True, eq=False)
 class Kinematics:
     """Small motions of effectors and actuators about a state.

@@ -15,12 +15,14 @@ import numpy as np
 from pliant.actuators.limits import check_rates, largest_change, per_second
 from pliant.core.checks import unit_vector
 from pliant.core.errors import InputError
+from pliant.core.one_line import one_line
 from pliant.core.types import FloatArray
 from pliant.models.model import Factor, System
 from pliant.stepping.bodies import StepBodies
 from pliant.world import State, World
 
 
+@one_line
 @per_second
 @dataclass(frozen=True, eq=False)
 class MovedSupport:

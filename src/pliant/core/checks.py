@@ -79,5 +79,5 @@ def unit_vector(name: str, value: Any) -> FloatArray:
 
 def all_finite(x: FloatArray) -> bool:
     """Whether no number in `x` is NaN or infinite. Its square norm says so in most cases, at a third of the time."""
-    flat = x.reshape(-1)
+    flat = x if x.ndim == 1 else x.reshape(-1)
     return isfinite(flat.dot(flat)) or bool(np.isfinite(x).all())

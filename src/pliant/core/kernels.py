@@ -86,7 +86,9 @@ class _KernelCache(FunctionCache):
         takes a while; machine code needs no more of it than the allocator of arrays.
         """
         rtsys.initialize(target_context)
-        return self._load_overload(signature, target_context)
+        found = self._load_overload(signature, target_context)
+        _notice.loaded += found is not None
+        return found
 
     def _load_overload(self, signature: Any, target_context: Any) -> Any:
         own = self._index_key(signature, target_context.codegen())
@@ -257,6 +259,7 @@ class _CompileNotice(event.Listener):
         self._depth = 0
         self._told = False
         self.count = 0
+        self.loaded = 0
         self.shown = True
 
     def on_start(self, event: Any) -> None:
@@ -299,6 +302,11 @@ def hide_notice() -> None:
 def compiled_count() -> int:
     """Count of kernels that this process has compiled, as they were not in the cache."""
     return _notice.count
+
+
+def prepared_count() -> int:
+    """Count of kernels that this process has compiled or loaded; while it grows, times are not those of the work."""
+    return _notice.count + _notice.loaded
 
 
 def stored_kernels() -> tuple[int, int]:

@@ -3,6 +3,7 @@
 Bortoff, "Modeling contact and collisions for robotic assembly control", American Modelica Conference 2020.
 """
 
+from pliant.core.one_line import one_line
 from pliant.hybrid.ball import bouncing_ball
 from pliant.hybrid.contact_laws import Friction, Grip, Mode, Restitution, RestitutionLaw
 from pliant.hybrid.control_design import Regulator, close_loop, lead, lead_for, lqr, root_locus
@@ -65,3 +66,5 @@ __all__ = [
     "soft_touch",
     "variation",
 ]
+
+one_line(DeltaArms)  # here: its file holds kernels, which a change of a class would recompile

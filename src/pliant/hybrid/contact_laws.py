@@ -9,6 +9,7 @@ from typing import Any
 
 from pliant.core.checks import non_negative
 from pliant.core.errors import InputError
+from pliant.core.one_line import one_line
 
 
 class Mode(IntEnum):
@@ -38,6 +39,7 @@ class RestitutionLaw(Enum):
     POISSON = "poisson"
 
 
+@one_line
 @dataclass(frozen=True)
 class Restitution:
     """An impulsive impact: the coefficient of restitution in [0, 1], its law, and a threshold speed.
@@ -57,6 +59,7 @@ class Restitution:
         object.__setattr__(self, "law", RestitutionLaw(self.law))
 
 
+@one_line
 @dataclass(frozen=True, eq=False)
 class Friction:
     """Coulomb friction with stick–slip events.

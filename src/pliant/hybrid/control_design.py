@@ -13,6 +13,7 @@ import numpy as np
 
 from pliant.core.checks import finite_array, positive
 from pliant.core.errors import InputError
+from pliant.core.one_line import one_line
 from pliant.core.types import FloatArray
 from pliant.hybrid.linearize import control_package
 
@@ -86,6 +87,7 @@ def _matched(before: Any, now: Any) -> Any:
     return now[order]
 
 
+@one_line
 @dataclass(frozen=True, eq=False)
 class Regulator:
     """A linear-quadratic regulator: u = −`gain` x about the point, and the `poles` of the closed loop."""

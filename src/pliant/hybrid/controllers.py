@@ -13,9 +13,11 @@ import numpy as np
 
 from pliant.core.checks import finite_array, positive
 from pliant.core.errors import InputError
+from pliant.core.one_line import one_line
 from pliant.core.types import FloatArray
 
 
+@one_line
 @dataclass(frozen=True, eq=False)
 class Sampled:
     """A discrete-time controller: every `period` (s) `update(t, q, v, memory)` → (u (k,), memory), u constant between.
@@ -31,6 +33,7 @@ class Sampled:
         positive("period of a sampled controller", self.period, unit="s")
 
 
+@one_line
 @dataclass(frozen=True, eq=False)
 class Continuous:
     """A continuous controller with `order` states x: ẋ = `rates(t, x, q, v)`, u = `output(t, x, q, v)` (k,)."""

@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 
 from pliant.core.checks import finite_number, non_negative, positive
+from pliant.core.one_line import one_line
 from pliant.core.types import FloatArray
 
 
+@one_line
 @dataclass(frozen=True, eq=False)
 class JerkProfile:
     """A motion in segments of constant jerk from rest or from a given state.

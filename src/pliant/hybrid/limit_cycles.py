@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from pliant.core.errors import ConvergenceError, InputError
+from pliant.core.one_line import one_line
 from pliant.core.types import FloatArray
 from pliant.hybrid.controllers import Continuous, Sampled, as_controllers
 from pliant.hybrid.guards import Cause
@@ -18,6 +19,7 @@ from pliant.hybrid.system import HybridSystem
 from pliant.hybrid.variation import event_state, guard_gradient, reset_gradient, variation
 
 
+@one_line
 @dataclass(frozen=True, eq=False)
 class Return:
     """A return to a section: the state `x` (2n,) after the event, the `time` (s) it took, and the Jacobian `map`
@@ -64,6 +66,7 @@ def return_map(
     return Return(record.y1.copy(), float(later[0].time) - start.time, np.asarray(reset @ onto @ phi), before)
 
 
+@one_line
 @dataclass(frozen=True, eq=False)
 class LimitCycle:
     """A periodic motion: a state on it (`start`), its `period` (s), and its Floquet `multipliers` (2n,)."""

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pliant.core.errors import InputError
+from pliant.core.one_line import one_line
 from pliant.core.types import FloatArray
 from pliant.hybrid.controllers import Flow
 from pliant.hybrid.equations import Discrete
@@ -66,6 +67,7 @@ class Event(NamedTuple):
     cause: str
 
 
+@one_line
 @dataclass(frozen=True, eq=False)
 class HybridState:
     """The whole state at one time: what `integrate(start=…)` continues from and `linearize` takes.
@@ -114,6 +116,7 @@ class StepRecord:
         return self.dense
 
 
+@one_line
 @dataclass(frozen=True, eq=False)
 class Solution:
     """A run of a hybrid system.

@@ -20,12 +20,14 @@ import numpy as np
 
 from pliant.core.checks import finite_array, positive_count
 from pliant.core.errors import InputError
+from pliant.core.one_line import one_line
 from pliant.core.types import FloatArray
 from pliant.hybrid.contact_laws import Friction, Restitution
 
 Function = Callable[..., Any]
 
 
+@one_line
 @dataclass(frozen=True, eq=False)
 class Joint:
     """Equalities h(q) = 0, `count` of them, stabilised by ḧ + α₁ḣ + α₀h = 0 with `alpha` = (α₀ 1/s², α₁ 1/s).
@@ -46,6 +48,7 @@ class Joint:
         _check_alpha(self.name, self.alpha, 2)
 
 
+@one_line
 @dataclass(frozen=True, eq=False)
 class Contact:
     """Inequalities h(q) ≥ 0, `count` of them: gaps in m, each with its own state machine.
@@ -86,6 +89,7 @@ class Contact:
 Constraint = Joint | Contact
 
 
+@one_line
 @dataclass(frozen=True, eq=False)
 class Transition:
     """An edge of a machine: taken from `source` to `target` when `guard(t, q, v, lam)` falls through zero."""
@@ -96,6 +100,7 @@ class Transition:
     name: str = ""
 
 
+@one_line
 @dataclass(frozen=True, eq=False)
 class Machine:
     """A user-defined state machine: in state s the constraints named in `active[s]` are active, the others are not.
@@ -115,6 +120,7 @@ class Machine:
         return frozenset(name for names in self.active.values() for name in names)
 
 
+@one_line
 @dataclass(frozen=True, eq=False)
 class HybridSystem:
     """Coordinates, inertia, forces, constraints and machines.

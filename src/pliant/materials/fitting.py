@@ -24,6 +24,7 @@ from numpy.typing import ArrayLike
 
 from pliant.core.checks import finite_array
 from pliant.core.errors import InputError
+from pliant.core.one_line import one_line
 from pliant.core.types import FloatArray
 from pliant.materials.material import Material, MooneyRivlin, NeoHookean, Ogden, Yeoh, check_poisson
 
@@ -33,6 +34,7 @@ EXPONENT_RANGE = (1.0, 20.0)
 """Range of the exponent a in `fit_ogden`: for a ≥ 1 the stress rises at every stretch; silicones are far below 20."""
 
 
+@one_line
 @dataclass(frozen=True)
 class Fit(Generic[AnyMaterial]):
     """A fitted material and its error."""

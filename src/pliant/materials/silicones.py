@@ -22,11 +22,13 @@ import numpy as np
 from pliant.core.arrays import frozen
 from pliant.core.checks import finite_array, positive
 from pliant.core.errors import InputError
+from pliant.core.one_line import one_line
 from pliant.core.types import FloatArray
 from pliant.materials.fitting import fit_neo_hookean, fit_ogden, fit_yeoh
 from pliant.materials.material import NeoHookean, Ogden, Yeoh
 
 
+@one_line
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Silicone:
     """A silicone as measured in tension; its methods return materials fitted to that measurement.

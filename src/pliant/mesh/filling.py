@@ -7,6 +7,8 @@ another mesh, such as the air in a chamber: they come first and do not move.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -17,15 +19,20 @@ from pliant.core.errors import InputError, MeshError
 from pliant.core.types import FloatArray, IntArray
 from pliant.core.units import metres_per
 from pliant.mesh.elements import ElementName
-from pliant.mesh.gmsh_session import MILLIMETRES, check_options, drawing, meshed, taken, tetrahedra
+from pliant.mesh.gmsh_session import MILLIMETRES, check_options, drawing, meshed, sized, taken, tetrahedra
 from pliant.mesh.io import load_surface
 from pliant.mesh.mesh import Mesh
+from pliant.mesh.sizing import CellSizes, cell_sizes
 from pliant.mesh.surface import Surface
 
 CAD_ENDINGS = (".step", ".stp", ".iges", ".igs", ".brep")
 """Endings of CAD files; the first four formats contain their unit."""
 _CREASE = np.radians(40.0)
 """Angle between facets, rad, above which remeshing keeps their edge; facets of curved faces meet below it."""
+_COARSE = 25.0
+"""Triangles along the longest side of a CAD solid whose walls are measured."""
+_FINER = 0.6
+"""Factor of sizes chosen from walls where they did not do."""
 _LEAST_QUALITY = 1e-4
 """Lowest cell quality of a filling: flatter cells have no usable gradients."""
 _NO_VOLUME = 1e-12
@@ -37,7 +44,7 @@ _MOVED, _CHANGED = 1e-9, 1e-6
 def tetrahedralize(
     source: str | Path | Surface,
     *,
-    cell_size: float,
+    cell_size: float | CellSizes | None = None,
     unit: str | None = None,
     element: ElementName = "tet4",
     keep_surface: bool = False,
@@ -47,7 +54,8 @@ def tetrahedralize(
     source
         A surface file, a CAD file, or a `Surface` in metres.
     cell_size
-        Wanted length of edges, m.
+        Wanted length of edges, m; or sizes of `pl.mesh.cell_sizes`. None: two cells across every wall, or fewer where
+        that would take more than 20 000 cells.
     unit
         Of the coordinates in a surface file or a BREP file ("mm"…); STEP and IGES files contain it.
     element
@@ -58,7 +66,7 @@ def tetrahedralize(
 
     An open surface, one that crosses itself, and several solids in one file are errors.
     """
-    check_options(cell_size, element)
+    check_options(None if isinstance(cell_size, CellSizes) else cell_size, element)
     if isinstance(source, Surface):
         return _filled(source, cell_size, element, keep_surface, "the surface")
     path = Path(source)
@@ -69,20 +77,51 @@ def tetrahedralize(
     return _filled(load_surface(path, unit=unit), cell_size, element, keep_surface, str(path))
 
 
-def _filled(surface: Surface, cell_size: float, element: ElementName, keep: bool, what: str) -> Mesh:
+def source_surface(source: str | Path | Surface, *, unit: str | None = None) -> Surface:
+    """The closed surface of what `tetrahedralize` takes, m; a CAD file is meshed with coarse triangles."""
+    if isinstance(source, Surface):
+        return source
+    path = Path(source)
+    if path.suffix.lower() not in CAD_ENDINGS:
+        if unit is None:
+            raise InputError(f'{path}: give the unit of its coordinates, such as unit="mm"')
+        return load_surface(path, unit=unit)
+    with _solid(path, unit) as gmsh:
+        return _triangles(gmsh)
+
+
+def _filled(surface: Surface, cell_size: float | CellSizes | None, element: ElementName, keep: bool, what: str) -> Mesh:
     try:
         surface.check_closed()
         surface.check_orientation()
     except MeshError as error:
         raise MeshError(f"{what}: {error}") from error
     shells = nested_shells(surface, what)
-    with drawing(cell_size) as gmsh:
+    if cell_size is None and not keep:
+        sizes = cell_sizes(surface)
+        try:
+            return _meshed_shells(surface, shells, sizes, element, keep, what)
+        except MeshError:  # a detail that is smaller than the cells: finer ones resolve it
+            return _meshed_shells(surface, shells, sizes.scaled(_FINER), element, keep, what)
+    return _meshed_shells(surface, shells, cell_size, element, keep, what)
+
+
+def _meshed_shells(
+    surface: Surface,
+    shells: list[Surface],
+    sizes: float | CellSizes | None,
+    element: ElementName,
+    keep: bool,
+    what: str,
+) -> Mesh:
+    bounds = np.stack([surface.points[surface.nodes].min(axis=0), surface.points[surface.nodes].max(axis=0)])
+    with drawing(_uniform(sizes, bounds)) as gmsh, _sized(gmsh, sizes, bounds):
         try:
             loops = _kept(gmsh, shells) if keep else _remeshed(gmsh, shells)
             gmsh.model.geo.addVolume([gmsh.model.geo.addSurfaceLoop(tags) for tags in loops])
             gmsh.model.geo.synchronize()
             gmsh.model.mesh.generate(3)
-            if keep:  # irregular triangles of the surface cause slivers
+            if keep or isinstance(sizes, CellSizes):  # irregular triangles and changing sizes cause slivers
                 gmsh.model.mesh.optimize("Netgen")
         except MeshError:
             raise
@@ -159,14 +198,28 @@ def _put(gmsh: Any, tag: int, shell: Surface, first: int) -> None:
     gmsh.model.mesh.addElementsByType(tag, 2, [], tags[shell.triangles].ravel())
 
 
-def _from_cad(path: Path, cell_size: float, unit: str | None, element: ElementName) -> Mesh:
+def _from_cad(path: Path, cell_size: float | CellSizes | None, unit: str | None, element: ElementName) -> Mesh:
     """The one solid of a CAD file, in tetrahedra."""
+    with _solid(path, unit) as gmsh:
+        sizes = cell_sizes(_triangles(gmsh)) if cell_size is None else cell_size
+        gmsh.model.mesh.clear()
+        bounds = np.reshape(gmsh.model.getBoundingBox(-1, -1), (2, 3)) / MILLIMETRES
+        size = MILLIMETRES * _uniform(sizes, bounds)
+        for name, value in {"Mesh.MeshSizeMin": 0.2 * size, "Mesh.MeshSizeMax": size}.items():
+            gmsh.option.setNumber(name, value)
+        with _sized(gmsh, sizes, bounds):
+            return meshed(gmsh, element, None)
+
+
+@contextmanager
+def _solid(path: Path, unit: str | None) -> Iterator[Any]:
+    """Gmsh with the one solid of a CAD file, in millimetres."""
     if not path.is_file():
         raise MeshError(f"{path} does not exist; the current folder is {Path.cwd()}")
     has_unit = path.suffix.lower() != ".brep"
     if not has_unit and unit is None:
         raise InputError(f'{path}: a BREP file does not contain its unit; give it, such as unit="mm"')
-    with drawing(cell_size) as gmsh:
+    with drawing(1.0) as gmsh:  # the size is set later, from the solid
         gmsh.option.setString("Geometry.OCCTargetUnit", "MM")
         try:
             gmsh.model.occ.importShapes(str(path), highestDimOnly=True)
@@ -179,7 +232,33 @@ def _from_cad(path: Path, cell_size: float, unit: str | None, element: ElementNa
             raise MeshError(f"{path} has {len(solids)} solids; a body is one: {remedy}")
         if not has_unit and unit is not None and metres_per(unit) != 1e-3:
             gmsh.model.occ.dilate(solids, 0.0, 0.0, 0.0, *[1e3 * metres_per(unit)] * 3)
-        return meshed(gmsh, element, None)
+            gmsh.model.occ.synchronize()
+        yield gmsh
+
+
+def _triangles(gmsh: Any) -> Surface:
+    """The boundary of the solid in the drawing, in coarse triangles, m."""
+    box = np.reshape(gmsh.model.getBoundingBox(-1, -1), (2, 3))
+    gmsh.option.setNumber("Mesh.MeshSizeMin", 0.0)
+    gmsh.option.setNumber("Mesh.MeshSizeMax", float((box[1] - box[0]).max()) / _COARSE)
+    gmsh.model.mesh.generate(2)
+    tags, coordinates, _ = gmsh.model.mesh.getNodes()
+    _, corners = gmsh.model.mesh.getElementsByType(2)
+    index = np.zeros(int(tags.max()) + 1, np.int32)
+    index[tags.astype(np.int64)] = np.arange(len(tags), dtype=np.int32)
+    triangles = index[corners.astype(np.int64)].reshape(-1, 3)
+    return Surface.from_triangles(coordinates.reshape(-1, 3) / MILLIMETRES, triangles)
+
+
+def _uniform(sizes: float | CellSizes | None, bounds: FloatArray) -> float:
+    """The largest length of edges, m; without any that of the bounding box, for surfaces that keep their triangles."""
+    if sizes is None:
+        return float((bounds[1] - bounds[0]).max())
+    return sizes.largest if isinstance(sizes, CellSizes) else float(sizes)
+
+
+def _sized(gmsh: Any, sizes: float | CellSizes | None, bounds: FloatArray) -> AbstractContextManager[None]:
+    return sized(gmsh, sizes, bounds) if isinstance(sizes, CellSizes) else nullcontext()
 
 
 def _short(error: Exception) -> str:

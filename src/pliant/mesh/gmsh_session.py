@@ -12,7 +12,9 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,9 +24,15 @@ from pliant.core.types import FloatArray, IntArray
 from pliant.mesh.elements import ElementName, element_table
 from pliant.mesh.mesh import Mesh, drop_unused_nodes
 
+if TYPE_CHECKING:
+    from pliant.mesh.sizing import CellSizes
+
 SYSTEM_PACKAGES = "libglu1-mesa libxcursor1 libxft2 libxinerama1 libxfixes3 libxrender1 libgl1 libfontconfig1 libgomp1"
 MILLIMETRES = 1e3
 """Drawing units (mm) in one metre."""
+
+_GRID = 64
+"""Points of a size field along the longest side at most: its file then takes a second to read."""
 
 _SIGNALS = ("SIGINT", "SIGTERM", "SIGPIPE", "SIGHUP", "SIGABRT", "SIGFPE", "SIGSEGV")
 """Signals whose handlers Gmsh replaces."""
@@ -59,9 +67,10 @@ def import_gmsh() -> Any:
     return gmsh
 
 
-def check_options(cell_size: float, element: str) -> None:
-    """Raise unless `cell_size` (m) is > 0 and `element` a tetrahedron."""
-    positive("cell_size", cell_size, unit="m")
+def check_options(cell_size: float | None, element: str) -> None:
+    """Raise unless `cell_size` (m) is > 0, or None, and `element` a tetrahedron."""
+    if cell_size is not None:
+        positive("cell_size", cell_size, unit="m")
     if element_table(element).name == "hex8":
         raise InputError('gmsh meshes with tetrahedra: element must be "tet4" or "tet10"')
 
@@ -84,6 +93,37 @@ def drawing(cell_size: float) -> Iterator[Any]:
             yield gmsh
         finally:
             _leave(gmsh, ours, before, current)
+
+
+@contextmanager
+def sized(gmsh: Any, sizes: CellSizes, bounds: FloatArray) -> Iterator[None]:
+    """Within it, Gmsh takes its lengths of edges from `sizes`, sampled on a grid over `bounds` (2, 3) m."""
+    lower, upper = bounds
+    spacing = max(float((upper - lower).max()) / _GRID, 0.5 * sizes.least)
+    counts = np.ceil((upper - lower) / spacing).astype(int) + 3  # a margin of one spacing on either side
+    first = lower - spacing
+    grid = np.stack(np.meshgrid(*(first[i] + spacing * np.arange(counts[i]) for i in range(3)), indexing="ij"), axis=-1)
+    values = MILLIMETRES * sizes.at(grid.reshape(-1, 3))
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / "sizes.txt"
+        head = "\n".join(
+            " ".join(map(repr, row))
+            for row in ((MILLIMETRES * first).tolist(), [MILLIMETRES * spacing] * 3, counts.tolist())
+        )
+        file.write_text(head + "\n" + " ".join(f"{value:.6g}" for value in values) + "\n")
+        field = gmsh.model.mesh.field
+        tag = field.add("Structured")
+        field.setString(tag, "FileName", str(file))
+        field.setNumber(tag, "TextFormat", 1)
+        field.setAsBackgroundMesh(tag)
+        options = {
+            "Mesh.MeshSizeExtendFromBoundary": 0,
+            "Mesh.MeshSizeMin": 0.2 * MILLIMETRES * sizes.least,
+            "Mesh.MeshSizeMax": MILLIMETRES * sizes.largest,
+        }
+        for name, value in options.items():  # `drawing` restores them
+            gmsh.option.setNumber(name, value)
+        yield
 
 
 def _initialize(gmsh: Any) -> None:

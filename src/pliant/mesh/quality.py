@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from pliant.core.one_line import one_line
 from pliant.core.types import FloatArray, IntArray
 from pliant.mesh.elements import ELEMENTS
 from pliant.mesh.geometry import cell_volumes, connected
@@ -20,6 +21,7 @@ _TINY = 1e-300
 """Avoids a division by zero for degenerate cells."""
 
 
+@one_line
 @dataclass(frozen=True)
 class MeshReport:
     """Numbers about a mesh.

@@ -44,6 +44,9 @@ class Region(ABC):
             )
         return indices
 
+    def __repr__(self) -> str:
+        return f"Region({self})"
+
     def __or__(self, other: Region) -> Region:
         return _Union(self, _region(other))
 
@@ -95,12 +98,25 @@ def nodes(indices: Iterable[int]) -> Region:
     return _Nodes(np.unique(given).astype(np.int32))
 
 
+def as_region(value: Any, *, what: str) -> Region:
+    """`value` as a region: a region itself, or a list of node indices; anything else is an error naming `what`."""
+    if isinstance(value, Region):
+        return value
+    given = np.asarray(value) if isinstance(value, (Iterable, np.ndarray)) and not isinstance(value, str) else None
+    if given is None or given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
+        raise InputError(
+            f'{what} must be a region, such as pl.regions.plane(axis="x", at=0.0), or a list of node indices, '
+            f"got {value!r:.60}"
+        )
+    return nodes(given)
+
+
 def everything() -> Region:
     """Every point."""
     return _Everything()
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class _Box(Region):
     lower: FloatArray
     upper: FloatArray
@@ -114,7 +130,7 @@ class _Box(Region):
         return f"box from {_text(self.lower)} to {_text(self.upper)} m"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class _Plane(Region):
     point: FloatArray
     normal: FloatArray
@@ -127,7 +143,7 @@ class _Plane(Region):
         return f"plane through {_text(self.point)} m with normal {_text(self.normal)}, ± {self.tolerance:g} m"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class _Sphere(Region):
     center: FloatArray
     radius: float
@@ -139,7 +155,7 @@ class _Sphere(Region):
         return f"sphere of radius {self.radius:g} m around {_text(self.center)} m"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class _Nodes(Region):
     indices: IntArray
 
@@ -154,7 +170,7 @@ class _Nodes(Region):
         return f"list of {len(self.indices)} nodes"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class _Everything(Region):
     def select(self, points: FloatArray) -> BoolArray:
         return np.ones(len(points), dtype=bool)
@@ -163,7 +179,7 @@ class _Everything(Region):
         return "everything"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class _Union(Region):
     first: Region
     second: Region
@@ -183,7 +199,7 @@ class _Intersection(_Union):
         return f"({self.first} & {self.second})"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class _Complement(Region):
     region: Region
 

@@ -10,11 +10,13 @@ import numpy as np
 
 from pliant.core.checks import finite_array
 from pliant.core.errors import MeshError
+from pliant.core.one_line import one_line
 from pliant.core.types import FloatArray, IndexArray, IntArray
 from pliant.mesh.elements import ELEMENTS, FacetName
 from pliant.mesh.geometry import connected, listed
 
 
+@one_line
 @dataclass(frozen=True, eq=False)
 class Surface:
     """A triangulated surface whose triangles refer to the nodes of a volume mesh. Outward: counter-clockwise.

@@ -239,6 +239,10 @@ class Trial:
         """
         return along
 
+    def is_inverted(self) -> bool:
+        """Whether elements are inverted at the end of the step."""
+        return bool(self.model.is_inverted(self.positions()))
+
     def accept(self, q: FloatArray) -> None:
         """The step is accepted with q at its end."""
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import numpy as np
+
 from pliant.core.errors import InputError
 from pliant.core.lie import rotation_exp
 from pliant.core.types import BoolArray, FloatArray, IntArray
 
 if TYPE_CHECKING:
-    from pliant.models.volume.loads import Support
+    from pliant.models.volume.support import Support
 
 Claim: TypeAlias = "tuple[Support, IntArray, str | None]"
 """A support with its nodes and the first unknown, if any, that was constrained before: such a support may not move."""
@@ -50,6 +52,9 @@ def prescribed(name: str, rest: FloatArray, claims: tuple[Claim, ...], values: M
         target = target.copy() if target is rest else target
         for axis, amount in zip(support.axis_indices, displacement, strict=True):
             target[nodes, 0, axis] = rest[nodes, 0, axis] + amount
-        if rotation is not None:
+        if rotation is not None and rest.shape[1] == 1:  # of a volume: the nodes turn about a point
+            center = rest[nodes, 0].mean(axis=0) if support.center is None else np.asarray(support.center, float)
+            target[nodes, 0] += (rest[nodes, 0] - center) @ (rotation_exp(rotation) - np.eye(3)).T
+        elif rotation is not None:
             target[nodes, 1:] = rotation_exp(rotation) @ rest[nodes, 1:]
     return target

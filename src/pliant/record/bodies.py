@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from pliant.core.one_line import one_line
 from pliant.core.types import FloatArray, IntArray
 from pliant.mesh import Mesh
 from pliant.models.body import Model
@@ -16,6 +17,7 @@ from pliant.models.point_map import PointMap
 from pliant.world import World
 
 
+@one_line
 @dataclass(frozen=True, eq=False)
 class RecordedBody:
     """A body in a run: its name and its rest configuration.

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import csv
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pliant.actuators import ActuatorRows, Stiffness
-from pliant.core.errors import InputError
+from pliant.core.checks import finite_array
+from pliant.core.errors import InputError, MissingExtraError
 from pliant.core.types import FloatArray
 
 if TYPE_CHECKING:
@@ -44,10 +46,9 @@ class Curve:
         return f"{self.panel}: {self.name} ({self.unit})"
 
 
-def curves(run: Run, points: Any = None) -> list[Curve]:
-    """All curves of `run`: positions of `points`, largest displacements of bodies, actuation, contact forces.
-
-    `points` are markers by name, such as ``{"tip": robot.tip}``, or one marker.
+def curves(run: Run, points: Any = None, *, own: Any = None, only: Any = None) -> list[Curve]:
+    """All curves of `run`: positions of `points`, largest displacements of bodies, actuation, contact forces, and `own`
+    ones by name; `only` those whose heading or name is listed. See `Run.plot`.
     """
     found = [*_markers(run, points), *_travels(run)]
     constraints = () if run.world is None else run.world.constraints
@@ -58,12 +59,15 @@ def curves(run: Run, points: Any = None) -> list[Curve]:
             found.append(Curve("contact force", " – ".join(rows.names), "N", length))
         else:
             found += _actuation(rows.names[0], specs.get(rows.names[0]), rows.values)
-    return found
+    found += _own(run, own)
+    return found if only is None else _chosen(found, [only] if isinstance(only, str) else list(only))
 
 
-def save_curves(run: Run, path: str | Path, *, points: Any = None) -> Path:
-    """Write the curves of `run` as a CSV table with a row for each instant, and return its path."""
-    target, found = Path(path), curves(run, points)
+def save_curves(run: Run, path: str | Path, **options: Any) -> Path:
+    """Write the curves of `run` as a CSV table with a row for each instant, and return its path; `options` are those of
+    `curves`.
+    """
+    target, found = Path(path), curves(run, **options)
     with target.open("w", newline="", encoding="utf-8") as stream:
         writer = csv.writer(stream)
         writer.writerow(["time (s)", *(curve.label for curve in found)])
@@ -72,17 +76,54 @@ def save_curves(run: Run, path: str | Path, *, points: Any = None) -> Path:
     return target
 
 
+def curves_frame(run: Run, **options: Any) -> Any:
+    """The curves of `run` as a pandas DataFrame indexed by time; `options` are those of `curves`."""
+    try:
+        pandas = import_module("pandas")
+    except ImportError as error:
+        raise MissingExtraError("run.to_dataframe needs pandas: pip install pandas; or run.save_curves(…)") from error
+    columns = {curve.label: curve.values for curve in curves(run, **options)}
+    return pandas.DataFrame(columns, index=pandas.Index(run.times, name="time (s)"))
+
+
+def _own(run: Run, own: Any) -> list[Curve]:
+    """Curves by name: 'bend (°)' has the unit °."""
+    found = []
+    for label, given in (own or {}).items():
+        values = finite_array(f"curve {label!r}", given, shape=(len(run),))
+        name, _, unit = str(label).rstrip(")").rpartition(" (") if str(label).endswith(")") else (str(label), "", "")
+        found.append(Curve(name, name, unit, values))
+    return found
+
+
+def _chosen(found: list[Curve], only: list[str]) -> list[Curve]:
+    chosen = [curve for curve in found if any(text in (curve.panel, curve.name) for text in only)]
+    missing = [text for text in only if all(text not in (curve.panel, curve.name) for curve in found)]
+    if missing:
+        known = ", ".join(dict.fromkeys(name for curve in found for name in (curve.panel, curve.name)))
+        raise InputError(f"this run has no curve {missing[0]!r}; its headings and names are {known}")
+    return chosen
+
+
 def _markers(run: Run, points: Any) -> list[Curve]:
     if points is None:
         return []
-    markers = dict(points) if hasattr(points, "items") else {"tip": points}
     found = []
-    for name, marker in markers.items():
+    for name, marker in _named(points).items():
         if not hasattr(marker, "along"):
-            raise InputError(f"points must be markers, such as robot.tip, got {marker!r}")
-        path = 1e3 * marker.along(run.points(marker.body))
+            raise InputError(f"points must be markers, such as robot.tip, got a {type(marker).__name__}")
+        path = 1e3 * run.points(marker)
         found += [Curve("position", f"{name} {axis}", "mm", path[:, k]) for k, axis in enumerate("xyz")]
     return found
+
+
+def _named(points: Any) -> dict[str, Any]:
+    """Markers by name: as given, "tip" for one, "point 1"… for a list."""
+    if hasattr(points, "items"):
+        return dict(points)
+    if isinstance(points, (tuple, list)):
+        return {f"point {k}": marker for k, marker in enumerate(points, start=1)}
+    return {"tip": points}
 
 
 def _travels(run: Run) -> list[Curve]:

@@ -8,12 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from pliant.core.one_line import one_line
 from pliant.core.types import FloatArray, IndexArray
 from pliant.stepping.info import Contacts
 
 _ARRAYS = ("points", "forces", "starts")
 
 
+@one_line
 @dataclass(frozen=True, eq=False)
 class Touches:
     """The m contacts of a pair with a force, at the T instants of a run, in the order of the instants.
@@ -68,6 +70,7 @@ class TouchesRecorder:
         return Touches(np.concatenate(self._points), np.concatenate(self._forces), starts)
 
 
+@one_line
 @dataclass(frozen=True, eq=False)
 class RecordedRows:
     """Forces of an actuator or a colliding pair over a run.

@@ -15,9 +15,11 @@ if TYPE_CHECKING:
     from pliant.record.run import Run
 
 
-def plot_curves(run: Run, path: str | Path | None = None, *, points: Any = None) -> Any:
-    """A Matplotlib figure with a panel for each kind of curve of `run`; written to `path` where one is given."""
-    found = curves(run, points)
+def plot_curves(run: Run, path: str | Path | None = None, **options: Any) -> Any:
+    """A Matplotlib figure with a panel for each kind of curve of `run`; written to `path` where one is given.
+    `options` are those of `curves`.
+    """
+    found = curves(run, **options)
     panels = list(dict.fromkeys((curve.panel, curve.unit) for curve in found))
     if not panels:
         raise InputError("this run has no body, actuator or contact to plot")

@@ -10,6 +10,7 @@ import numpy as np
 
 from pliant.actuators import ActuatorRows
 from pliant.constraints.contact import ContactPair
+from pliant.core.kernels import prepared_count
 from pliant.core.types import FloatArray
 from pliant.record.bodies import recorded_bodies
 from pliant.record.forces import RecordedRows, TouchesRecorder
@@ -38,6 +39,7 @@ class Recorder:
         self._stage_times: list[dict[str, float]] = []
         self._iterations: list[int] = []
         self._linear_residuals: list[float] = []
+        self._prepared, self._warm = prepared_count(), list[bool]()
         self._forces = [
             _ContactRecorder(rows) if rows.is_contact else _ActuationRecorder(rows.spec)
             for rows in constraints
@@ -52,6 +54,8 @@ class Recorder:
         self._stage_times.append(dict(info.stage_times))
         self._iterations.append(info.iterations)
         self._linear_residuals.append(info.linear_residual)
+        before, self._prepared = self._prepared, prepared_count()
+        self._warm.append(self._prepared == before)
         for forces in self._forces:
             forces.add(info)
 
@@ -66,6 +70,7 @@ class Recorder:
             step_seconds=np.array([sum(times.values()) for times in self._stage_times]),
             iterations=np.array(self._iterations, dtype=float),
             linear_residual=np.array(self._linear_residuals),
+            warm=np.array(self._warm, dtype=bool),
             stage_seconds={s: np.array([times.get(s, 0.0) for times in self._stage_times]) for s in stages},
             forces=tuple(forces.recorded() for forces in self._forces),
             world=self._world,

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from pliant.core.display import display_html
 from pliant.core.errors import InputError
-from pliant.core.types import FloatArray
+from pliant.core.types import BoolArray, FloatArray
 from pliant.record.bodies import RecordedBody
 from pliant.record.forces import RecordedRows
+from pliant.stepping import StepInfo
 from pliant.world import State, World
-from pliant.world.world import name_of
+from pliant.world.state import name_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +27,7 @@ class Run:
     poses (steps, 4, 3)) and velocities (steps, n, 3) in m/s. Each of the k = steps − 1 steps is reported by
     `step_seconds` (k,) in s, `iterations` (k,) and `linear_residual` (k,); `stage_seconds` holds the seconds of each
     stage, (k,), and `forces` actuation and contact forces. `replay` uses `world`, `controls`, `stepper` and the first
-    state `start`.
+    state `start`. `warm` (k,) says of each step whether no kernel was compiled or loaded in it.
     """
 
     times: FloatArray
@@ -41,6 +43,33 @@ class Run:
     controls: tuple[Mapping[Any, Any], ...] = ()
     stepper: Any = None
     start: State | None = None
+    warm: BoolArray = field(default_factory=lambda: np.zeros(0, bool))
+
+    def __repr__(self) -> str:
+        names = [body.name for body in self.bodies]
+        listed = ", ".join(map(repr, names[:4])) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
+        return f"Run({self.times[0]:g} to {self.times[-1]:g} s, {len(self)} instants of {listed})"
+
+    def _repr_html_(self) -> str | None:
+        return display_html(self)
+
+    def __len__(self) -> int:
+        """Count of instants, the initial state included."""
+        return len(self.times)
+
+    @classmethod
+    def of(cls, states: Sequence[State], infos: Sequence[StepInfo] = (), *, interval: float | None = None) -> Run:
+        """The run of `states` that a loop of one's own collected, such as equilibria under a sequence of loads.
+
+        infos
+            What each step reported, one for each state but the first; without them the run has no actuation, contact
+            forces and step times.
+        interval
+            Time between two states, s; None takes the times of the states, or 0.04 s where no time passes.
+        """
+        from pliant.record.sequence import run_of
+
+        return run_of(states, infos, interval)
 
     def replay(self) -> Run:
         """Simulate again from the first state, with the recorded world, controls and stepper; bit for bit the same."""
@@ -49,7 +78,11 @@ class Run:
         return replay(self)
 
     def points(self, body: Any) -> FloatArray:
-        """Positions of the nodes of `body` (handle, name or index), or of a rigid body's shape, (steps, n, 3), m."""
+        """Positions of the nodes of `body` (handle, name or index), or of a rigid body's shape, (steps, n, 3), m; those
+        of a marker such as ``robot.tip``, (steps, 3), m.
+        """
+        if hasattr(body, "along"):
+            return np.asarray(body.along(self.points(body.body)))
         index = self._index(body)
         recorded, positions = self.bodies[index], self.positions[index]
         if recorded.skin is not None:
@@ -57,6 +90,28 @@ class Run:
         if not recorded.is_rigid:
             return positions
         return np.asarray(positions[:, :1] + recorded.local @ positions[:, 1:].transpose(0, 2, 1))
+
+    def index(self, at: float) -> int:
+        """Index of the recorded instant nearest to the time `at` (s)."""
+        first, last = float(self.times[0]), float(self.times[-1])
+        slack = 1e-9 * max(last - first, 1e-300)
+        if not first - slack <= at <= last + slack:
+            raise InputError(f"the time {at!r} s is not in this run, which lasts from {first:g} to {last:g} s")
+        return int(np.argmin(np.abs(self.times - at)))
+
+    def state(self, instant: int | None = None, *, at: float | None = None) -> State:
+        """The state of an instant, by its index (−1: the last) or by the time `at` (s), then the nearest one.
+
+        It has positions, velocities and time, but neither the forces nor the friction history of its step, so steps
+        from it are not bit for bit those of the run; ``run.replay()`` is.
+        """
+        if (instant is None) == (at is None):
+            raise InputError("state takes an index or a time: run.state(-1), run.state(at=0.5)")
+        if self.world is None:
+            raise InputError("this run was recorded without its world, so it has no states; run.points(body) has it")
+        k = self.index(at) if at is not None else range(len(self))[int(instant or 0)]
+        q, v = (tuple(values[k].copy() for values in recorded) for recorded in (self.positions, self.motions))
+        return State(self.world, float(self.times[k]), q, v, np.zeros(0))
 
     def frames(self, beam: Any) -> FloatArray:
         """Frames of the nodes of a beam or of a rod's section ends, (steps, n, 3, 3), no unit; column 0: axis."""
@@ -103,7 +158,14 @@ class Run:
         return np.concatenate(points), np.concatenate(forces)
 
     def actuation(self, actuator: Any) -> tuple[FloatArray, FloatArray]:
-        """Displacement (m) and tension (N) of a cable, or growth (m³) and pressure (Pa) of a cavity, (steps,) each."""
+        """Displacement (m) and tension (N) of a cable, or growth (m³) and pressure (Pa) of a cavity, (steps,) each; of
+        several actuators (steps, k) each.
+        """
+        if isinstance(actuator, Sequence) and not isinstance(actuator, str):
+            pairs = [self.actuation(one) for one in actuator]
+            if not pairs:
+                raise InputError("actuation needs at least one actuator, got an empty list")
+            return np.stack([pair[0] for pair in pairs], axis=1), np.stack([pair[1] for pair in pairs], axis=1)
         for recorded in self.forces:
             if recorded.concerns((actuator,)):
                 return recorded.values[:, 0], recorded.values[:, 1]
@@ -111,9 +173,11 @@ class Run:
 
     @property
     def real_time_factor(self) -> float:
-        """Simulated time over the time the steps took; above 1 is faster than real time."""
-        span = float(self.times[-1] - self.times[0])
-        return span / float(self.step_seconds.sum())
+        """Simulated time over the time the steps took; above 1 is faster than real time. Steps in which kernels were
+        compiled or loaded, those of a first run, do not count, unless all are such.
+        """
+        counted = self.warm if self.warm.any() else np.ones(len(self.step_seconds), bool)
+        return float(np.diff(self.times)[counted].sum() / self.step_seconds[counted].sum())
 
     def save(self, path: str | Path) -> Path:
         """Write the run to `path` (.npz, no pickle) and return the path."""
@@ -128,20 +192,34 @@ class Run:
 
         return load_run(path)
 
-    def plot(self, path: str | Path | None = None, *, points: Any = None) -> Any:
-        """A Matplotlib figure of curves over time: positions of `points` (markers by name, or one such as
-        ``robot.tip``), displacements of bodies (mm), actuators in their units, contact forces (N); written to `path`
-        where given.
+    def plot(self, path: str | Path | None = None, *, points: Any = None, curves: Any = None, only: Any = None) -> Any:
+        """A Matplotlib figure of curves over time; written to `path` where given.
+
+        points
+            Markers whose positions (mm) are drawn: by name, ``{"tip": robot.tip}``, in a list, or one.
+        curves
+            Curves of one's own by name, (steps,) each: ``{"bend (°)": angles}``; equal units share a panel.
+        only
+            Headings or names of the curves to draw, such as ``["pressure", "position"]``; None: all, which are
+            displacements of bodies (mm), actuators in their units, contact forces (N), points and curves of one's own.
         """
         from pliant.record.plot import plot_curves
 
-        return plot_curves(self, path, points=points)
+        return plot_curves(self, path, points=points, own=curves, only=only)
 
-    def save_curves(self, path: str | Path, *, points: Any = None) -> Path:
+    def save_curves(self, path: str | Path, *, points: Any = None, curves: Any = None, only: Any = None) -> Path:
         """Write the curves of `plot` as a CSV table with a row for each instant, and return its path."""
         from pliant.record.curves import save_curves
 
-        return save_curves(self, path, points=points)
+        return save_curves(self, path, points=points, own=curves, only=only)
+
+    def to_dataframe(self, *, points: Any = None, curves: Any = None, only: Any = None) -> Any:
+        """The curves of `plot` as a pandas DataFrame: a row for each instant, indexed by time (s), a column for each
+        curve, named with its unit.
+        """
+        from pliant.record.curves import curves_frame
+
+        return curves_frame(self, points=points, own=curves, only=only)
 
     def export(self, path: str | Path, *, every: int = 1) -> Path:
         """Write a ParaView series: a .pvd at `path` and a .vtu for each body and each `every`-th step beside it.
@@ -160,4 +238,4 @@ class Run:
             if recorded.name == body or (recorded.handle is not None and recorded.handle is body):
                 return index
         names = ", ".join(repr(recorded.name) for recorded in self.bodies)
-        raise InputError(f"{body!r} is not a body of this run; its bodies are {names}")
+        raise InputError(f"{name_of(body)} is not a body of this run; its bodies are {names}")

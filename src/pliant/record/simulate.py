@@ -10,13 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from pliant.core.checks import positive
+from pliant.core.checks import positive, positive_count
 from pliant.core.errors import InputError, PliantError, PliantWarning
+from pliant.core.interrupts import interruptible
 from pliant.core.progress import progress_bar
 from pliant.record.recorder import Recorder
 from pliant.record.run import Run
-from pliant.stepping import StepInfo
-from pliant.world import State, World
+from pliant.stepping import QuasiStatic, StepInfo
+from pliant.world import Scene, State, World
 
 Control = Callable[[float, State], Mapping[Any, Any]]
 
@@ -29,45 +30,82 @@ def simulate(
     control: Control | None = None,
     callback: Callable[[State, StepInfo], None] | None = None,
     start: State | None = None,
-    progress: bool = False,
+    progress: bool | None = None,
+    steps: int | None = None,
 ) -> Run:
     """Step from `start` (default: the initial state) to time `until` (s) and return the recorded run.
 
+    stepper
+        A dynamic stepper, or `pl.QuasiStatic`: then each instant is an equilibrium, `control` gives the load path, and
+        the run is drawn, exported and plotted as any other.
     control
         ``control(t, state)`` gives the controls of the step that ends at t (s).
     callback
         Called after each step with the new state and the step's info.
     progress
-        Show a progress bar.
+        Show a progress bar with the time left; None: on a terminal and in a notebook, where it takes over two seconds.
+    steps
+        Count of equilibria of a `pl.QuasiStatic` without dt, evenly spread over the time.
+
+    A step that fails raises its error with `error.run`, the run up to it. Ctrl-C ends the simulation after the present
+    step and returns the run so far, with a warning; twice within three seconds it raises `KeyboardInterrupt`.
     """
-    dt = getattr(stepper, "dt", None)
-    if dt is None:
-        raise InputError(f"{type(stepper).__name__} has no dt; call it for each load, or use a dynamic stepper")
+    if not isinstance(world, World):
+        advice = "; compile it first: pl.simulate(scene.compile(), …)" if isinstance(world, Scene) else ""
+        raise InputError(f"simulate takes a World, got a {type(world).__name__}{advice}")
     state = world.initial_state() if start is None else start
     span = positive("until − start time", until - state.time, unit="s")
-    count = max(1, round(span / dt))
+    stepper = _timed(stepper, span, steps)
+    count = max(1, round(span / stepper.dt))
     recorder = Recorder(world, state, stepper)
-    first = state.time
-    warned: set[str] = set()
-    with progress_bar("simulate", count, shown=progress) as advance:
+    first, warned = state.time, Warned()
+    with progress_bar("simulate", count, shown=progress) as advance, interruptible() as interrupted:
         for k in range(1, count + 1):
             try:
-                controls = control(first + k * dt, state) if control else None
+                controls = control(first + k * stepper.dt, state) if control else None
                 state, info = stepper(world, state, controls)
             except PliantError as error:
                 error.run = recorder.run()
                 error.add_note(f"at {state.time:g} s of the simulation; `error.run` holds the {k - 1} steps before it")
                 raise
             recorder.add(state, info, controls)
-            for text in info.warnings:
-                without_numbers = re.sub(r"\d[\d.e+-]*", "", text)
-                if without_numbers not in warned:  # once for each pair of bodies, not at every step
-                    warnings.warn(f"at {state.time:g} s: {text}", PliantWarning, stacklevel=2)
-                warned.add(without_numbers)
+            warned.tell(state.time, info)
             if callback:
                 callback(state, info)
             advance()
+            if interrupted():
+                left = f"interrupted at {state.time:g} of {until:g} s; this is the run so far"
+                warnings.warn(f"{left} (Ctrl-C twice ends the program)", PliantWarning, stacklevel=2)
+                break
     return recorder.run()
+
+
+class Warned:
+    """Warnings of steps, each told once for a pair of bodies or a cause, not at every step."""
+
+    def __init__(self) -> None:
+        self._told: set[str] = set()
+
+    def tell(self, time: float, info: StepInfo) -> None:
+        """Warn of what the step that ended at `time` (s) reports and none before it did."""
+        for text in info.warnings:
+            without_numbers = re.sub(r"\d[\d.e+-]*", "", text)
+            if without_numbers not in self._told:
+                warnings.warn(f"at {time:g} s: {text}", PliantWarning, stacklevel=3)
+            self._told.add(without_numbers)
+
+
+def _timed(stepper: Any, span: float, steps: int | None) -> Any:
+    """`stepper` with a time step: its own, or that of `steps` equilibria over `span` (s)."""
+    if getattr(stepper, "dt", None) is not None:
+        if steps is not None:
+            raise InputError(f"steps is for a pl.QuasiStatic without dt; this {type(stepper).__name__} has dt")
+        return stepper
+    if not isinstance(stepper, QuasiStatic):
+        raise InputError(f"{type(stepper).__name__} has no dt; call it for each load, or use another stepper")
+    if steps is None:
+        raise InputError("a quasi-static run needs steps, the count of equilibria: pl.simulate(…, until=1.0, steps=50)")
+    return replace(stepper, dt=span / positive_count("steps", steps))
 
 
 def replay(run: Run) -> Run:

@@ -29,6 +29,8 @@ _STEPPERS: dict[str, Any] = {
 }
 """Steppers that a file can hold; a run of another one is saved without it and cannot be replayed from the file."""
 _NUMBERS = ("times", "step_seconds", "iterations", "linear_residual")
+_NEWER = ("warm",)
+"""Arrays that files of earlier versions lack."""
 _START = "start_"
 
 
@@ -66,7 +68,7 @@ def save_run(run: Run, path: str | Path) -> Path:
         "stages": list(run.stage_seconds),
         "forces": [list(recorded.names) for recorded in run.forces],
     }
-    arrays |= {name: getattr(run, name) for name in _NUMBERS}
+    arrays |= {name: getattr(run, name) for name in (*_NUMBERS, *_NEWER)}
     for k, (_, own) in enumerate(bodies):
         arrays |= own | {f"positions_{k}": run.positions[k], f"motions_{k}": run.motions[k]}
     arrays |= {f"stage_{k}": seconds for k, seconds in enumerate(run.stage_seconds.values())}
@@ -82,7 +84,7 @@ def _decode(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Run:
     bodies = tuple(decode_body(entry, arrays, k) for k, entry in enumerate(header["bodies"]))
     start = {name.removeprefix(_START): array for name, array in arrays.items() if name.startswith(_START)}
     return Run(
-        **{name: arrays[name] for name in _NUMBERS},
+        **{name: arrays[name] for name in (*_NUMBERS, *_NEWER) if name in arrays or name in _NUMBERS},
         bodies=bodies,
         positions=tuple(arrays[f"positions_{k}"] for k in range(len(bodies))),
         motions=tuple(arrays[f"motions_{k}"] for k in range(len(bodies))),

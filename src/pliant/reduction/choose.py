@@ -12,6 +12,7 @@ import numpy as np
 from pliant.core.checks import positive
 from pliant.core.errors import ConvergenceError, InputError
 from pliant.core.extras import blank_figure
+from pliant.core.one_line import one_line
 from pliant.core.progress import progress_bar
 from pliant.core.types import FloatArray, IndexArray
 from pliant.reduction.nnls import fit_error
@@ -23,6 +24,7 @@ SLACK = 0.1
 """Without a size within the tolerance, the smallest with an error within this fraction of the best is chosen."""
 
 
+@one_line
 @dataclass(frozen=True, eq=False)
 class BasisChoice:
     """A basis and how the error depends on its size.

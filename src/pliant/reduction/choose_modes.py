@@ -15,6 +15,7 @@ import numpy as np
 
 from pliant.core.checks import positive
 from pliant.core.errors import InputError, PliantWarning
+from pliant.core.one_line import one_line
 from pliant.core.types import FloatArray
 from pliant.models.volume import VolumeModel
 from pliant.reduced import Subspace
@@ -32,6 +33,7 @@ ENOUGH_RUNS = 5
 """Runs in which every actuator must move for whole runs to be held out: the others then still cover it."""
 
 
+@one_line
 @dataclass(frozen=True, eq=False)
 class ModeChoice:
     """A subspace made of all snapshots, and how the number of its modes was found.

@@ -14,11 +14,13 @@ import numpy as np
 
 from pliant.core.checks import positive, positive_count
 from pliant.core.errors import InputError
+from pliant.core.one_line import one_line
 from pliant.core.types import FloatArray, IndexArray
 from pliant.reduction.nnls import non_negative_fit
 from pliant.reduction.nnmf import checked_snapshots
 
 
+@one_line
 @dataclass(frozen=True, eq=False)
 class ConeBasis:
     """Chosen snapshots as modes.

@@ -17,6 +17,7 @@ import numpy as np
 
 from pliant.core.checks import finite_array, positive, positive_count
 from pliant.core.errors import InputError
+from pliant.core.one_line import one_line
 from pliant.core.status import Status
 from pliant.core.threads import one_blas_thread
 from pliant.core.types import FloatArray
@@ -38,6 +39,7 @@ AGREED = 2e-3
 Start = tuple[FloatArray, FloatArray]
 
 
+@one_line
 @dataclass(frozen=True, eq=False)
 class Factorization:
     """S ≈ Ψ B.

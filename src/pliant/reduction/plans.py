@@ -18,6 +18,7 @@ from pliant.actuators import values as v
 from pliant.actuators.limits import refuse_rates
 from pliant.core.checks import finite_array, positive_count
 from pliant.core.errors import InputError
+from pliant.core.one_line import one_line
 from pliant.core.types import FloatArray
 from pliant.reduction.designs import (
     fractional_factorial_levels,
@@ -35,6 +36,7 @@ Handles = Sequence[Any] | None
 """Actuators or their names; None: all of the world, except stiffness, which is not 0 at rest."""
 
 
+@one_line
 @dataclass(frozen=True, eq=False)
 class Plan:
     """Targets of `actuators` in each run, reached in `steps` steps from rest.

@@ -16,6 +16,7 @@ from scipy import linalg, sparse
 
 from pliant.core.checks import finite_array, positive, positive_count
 from pliant.core.errors import InputError
+from pliant.core.one_line import one_line
 from pliant.core.types import FloatArray, IndexArray
 from pliant.materials import Tangent
 from pliant.models.volume import VolumeModel
@@ -27,6 +28,7 @@ _ROUNDING = 1e-13
 """Singular values below this fraction of the largest one are rounding."""
 
 
+@one_line
 @dataclass(frozen=True, eq=False)
 class Pod:
     """Modes of a body and how much of its snapshots they capture.

@@ -16,6 +16,7 @@ from scipy import sparse
 
 from pliant.core.archive import decoding, read_archive, write_archive
 from pliant.core.errors import InputError
+from pliant.core.one_line import one_line
 from pliant.core.types import FloatArray, IndexArray, IntArray
 
 FORMAT = "pliant snapshots 1"
@@ -26,6 +27,7 @@ STEPS = ("run", "step", "actuation", "residual")
 _ARRAYS = (*STEPS, "starts", *ROWS)
 
 
+@one_line
 @dataclass(frozen=True, eq=False)
 class Snapshots:
     """s recorded steps.

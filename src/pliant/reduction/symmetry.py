@@ -14,9 +14,11 @@ import numpy as np
 
 from pliant.core.checks import finite_array, positive
 from pliant.core.errors import InputError
+from pliant.core.one_line import one_line
 from pliant.core.types import FloatArray, IndexArray
 
 
+@one_line
 @dataclass(frozen=True, eq=False)
 class Symmetry:
     """Where a motion of space that leaves the robot as it is takes its actuators and points.

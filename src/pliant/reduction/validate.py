@@ -11,6 +11,7 @@ import numpy as np
 
 from pliant.core.checks import positive_count
 from pliant.core.errors import InputError
+from pliant.core.one_line import one_line
 from pliant.core.threads import one_blas_thread
 from pliant.core.types import FloatArray, IndexArray
 from pliant.reduction.designs import latin_hypercube_levels
@@ -20,6 +21,7 @@ from pliant.world import State, World
 from pliant.world.reduced import Training
 
 
+@one_line
 @dataclass(frozen=True, eq=False)
 class Validation:
     """A reduced world beside its full one, over the steps (s,) of held-out runs.

@@ -12,6 +12,7 @@ from pliant.actuators.values import Displacement
 from pliant.core.checks import finite_number, positive
 from pliant.core.errors import InputError
 from pliant.core.lie import rotation_exp
+from pliant.core.one_line import one_line
 from pliant.core.types import FloatArray
 from pliant.materials import Material
 from pliant.mesh import regions
@@ -22,6 +23,7 @@ from pliant.robots.robot import Robot, moved, silicone
 from pliant.world import Scene
 
 
+@one_line
 @dataclass(frozen=True, eq=False)
 class Gripper:
     """Three cable fingers that hang from moving mounts, the cube they grasp and the floor it stands on.

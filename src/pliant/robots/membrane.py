@@ -17,6 +17,7 @@ from pliant.actuators import Cavity
 from pliant.actuators.values import VolumeRatio
 from pliant.core.checks import non_negative, positive, positive_count
 from pliant.core.errors import InputError
+from pliant.core.one_line import one_line
 from pliant.core.types import FloatArray
 from pliant.materials import Material
 from pliant.materials.silicones import dragon_skin_20
@@ -30,6 +31,7 @@ from pliant.robots.robot import DAMPING, Marker, Robot, check_lengths, hollows, 
 from pliant.world import Scene
 
 
+@one_line
 @dataclass(frozen=True, eq=False)
 class Membrane:
     """A sheet over four inflatable chambers that are fixed to the ground.

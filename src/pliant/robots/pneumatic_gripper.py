@@ -17,6 +17,7 @@ from pliant.actuators import Cavity
 from pliant.actuators.values import VolumeRatio
 from pliant.core.checks import positive, positive_count
 from pliant.core.errors import InputError
+from pliant.core.one_line import one_line
 from pliant.core.types import FloatArray
 from pliant.mesh import regions
 from pliant.models.rigid import Obstacle
@@ -25,6 +26,7 @@ from pliant.robots.robot import Robot, hollows, moved, volume_ratios
 from pliant.world import Scene
 
 
+@one_line
 @dataclass(frozen=True, eq=False)
 class PneumaticGripper:
     """Fingers of one body and one cavity each around a fixed ball."""

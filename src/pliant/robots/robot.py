@@ -15,6 +15,7 @@ from pliant.actuators.values import VolumeRatio
 from pliant.constraints.facing import Facing
 from pliant.core.checks import finite_array, positive
 from pliant.core.errors import InputError
+from pliant.core.one_line import one_line
 from pliant.core.types import FloatArray
 from pliant.materials import Corotated, Material
 from pliant.mesh.regions import Region
@@ -30,6 +31,7 @@ _SAME_NODE = 1e-9
 """A marker coincides with a node of a beam within this distance, m: rounding of coordinates."""
 
 
+@one_line
 @dataclass(frozen=True, eq=False)
 class Marker:
     """A material point in a volume, or a node of a beam, at `position` (3,) m in the frame of its mesh or points."""
@@ -47,8 +49,12 @@ class Marker:
         """Position of the point in `state`, (3,) m."""
         return np.asarray(self.along(state.points(self.body)[None])[0])
 
-    def along(self, frames: FloatArray) -> FloatArray:
-        """Positions (T, 3) m of the point in T configurations (T, n, 3) m, such as ``run.points(robot.body)``."""
+    def along(self, frames: Any) -> FloatArray:
+        """Positions (T, 3) m of the point in T configurations (T, n, 3) m, such as ``run.points(robot.body)``; or in a
+        run, as ``run.points(marker)``.
+        """
+        if hasattr(frames, "points"):
+            frames = frames.points(self.body)
         return np.asarray(np.einsum("j,tji->ti", self._map.weights[0], np.asarray(frames)[:, self._map.nodes[0]]))
 
     @cached_property
@@ -62,6 +68,7 @@ class Marker:
         return BarycentricMap.of_points(self.body.mesh, self.position[None], what=f"marker on {self.body.name!r}")
 
 
+@one_line
 @dataclass(frozen=True, eq=False)
 class Robot:
     """A soft robot of one body.

@@ -261,7 +261,7 @@ class StepBodies:
         for trial, q in zip(self.trials, positions, strict=True):
             trial.accept(q)
         time = self.start.time + self.scheme.interval
-        return State(world, time, positions, self.end_velocities(), lam, keys, memories)
+        return State.of(world, time, positions, self.end_velocities(), lam, keys, memories)
 
     @property
     def _generalized(self) -> tuple[FloatArray, ...] | None:

@@ -18,6 +18,7 @@ from typing import Any
 from pliant.core.checks import non_negative
 from pliant.core.errors import InputError
 from pliant.core.immutable import evolve
+from pliant.core.one_line import one_line
 from pliant.models.scheme import damped_schemes, midpoint_scheme
 from pliant.stepping.implicit_midpoint import ImplicitMidpoint
 from pliant.stepping.info import StepInfo, finish
@@ -27,6 +28,7 @@ from pliant.stepping.stages import begin
 from pliant.world import State, World
 
 
+@one_line
 @dataclass(frozen=True)
 class DampedMidpoint(ImplicitMidpoint):
     """Midpoint with numerical damping, with step `dt` (s); a step costs two of `pl.ImplicitMidpoint`.

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from pliant.core.one_line import one_line
 from pliant.core.types import FloatArray
 from pliant.stepping.newton import relative_residual
 from pliant.stepping.stages import Step
@@ -27,6 +28,7 @@ _CUT = (
 )
 
 
+@one_line
 @dataclass(frozen=True)
 class Diagnosis:
     """Relative residuals, of full-order models too, energy change (J), largest penetration (m) and warnings."""

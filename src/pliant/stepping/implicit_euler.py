@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from pliant.core.one_line import one_line
 from pliant.models.scheme import euler_scheme
 from pliant.stepping.cuts import without_crossing
 from pliant.stepping.dynamics import DynamicStepper
@@ -22,6 +23,7 @@ from pliant.stepping.stages import Step, assemble, begin, condense, correct, det
 from pliant.world import State, World
 
 
+@one_line
 @dataclass(frozen=True)
 class ImplicitEuler(DynamicStepper):
     """Implicit Euler with step `dt` (s): θ = 1, v⁺ = dx/h.

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from pliant.core.one_line import one_line
 from pliant.models.scheme import midpoint_scheme
 from pliant.stepping.cuts import without_crossing
 from pliant.stepping.dynamics import DynamicStepper
@@ -23,6 +24,7 @@ from pliant.stepping.stages import Step, assemble, begin, condense, correct, det
 from pliant.world import State, World
 
 
+@one_line
 @dataclass(frozen=True)
 class ImplicitMidpoint(DynamicStepper):
     """Implicit midpoint with step `dt` (s): θ = ½, v⁺ = 2 dx/h − v.

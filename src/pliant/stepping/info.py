@@ -12,6 +12,7 @@ import numpy as np
 from pliant.constraints import Assembly
 from pliant.core.errors import InputError
 from pliant.core.immutable import fresh
+from pliant.core.one_line import one_line
 from pliant.core.status import Status
 from pliant.core.types import FloatArray
 from pliant.stepping import diagnosis
@@ -20,6 +21,7 @@ from pliant.stepping.stages import Step
 from pliant.world import State, World
 
 
+@one_line
 @dataclass(frozen=True, eq=False)
 class RigidMotion:
     """Motion of an unclamped body that static equilibrium leaves open.
@@ -33,6 +35,7 @@ class RigidMotion:
     acceleration: FloatArray
 
 
+@one_line
 @dataclass(frozen=True, eq=False)
 class Contacts:
     """Contacts between two bodies, m of them: `points` (m, 3) m, `normals` (m, 3) towards the first body, `gaps` (m,) m
@@ -45,6 +48,7 @@ class Contacts:
     forces: FloatArray
 
 
+@one_line
 @dataclass(frozen=True, eq=False)
 class StepInfo:
     """Outcome of one step, in numbers and arrays.

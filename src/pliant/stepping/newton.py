@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import isfinite
+
 import numpy as np
 
 from pliant.constraints import RowLaw
@@ -51,7 +53,8 @@ class NewtonIteration:
 
     def apply(self, correction: Correction) -> Step:
         """The step after `correction`; sets `done` where it was the last."""
-        check_finite(correction)
+        if not isfinite(correction.step.linear_residual):  # nor is it where a displacement is not
+            check_finite(correction)
         if self._convergence is None:
             step = in_full(correction)
             self.done = step.iterations == self._count
@@ -149,8 +152,7 @@ def in_full(correction: Correction) -> Step:
 def inverts(bodies: StepBodies) -> bool:
     """Whether a body has inverted elements that had none at the start of the step."""
     for trial, start in zip(bodies.trials, bodies.start.q, strict=True):
-        model = trial.model
-        if model.is_inverted(trial.positions()) and not model.is_inverted(start):
+        if trial.is_inverted() and not trial.model.is_inverted(start):
             return True
     return False
 

@@ -145,7 +145,7 @@ def _with_collapsing(points: dict[int, IndexArray], attempt: Step) -> dict[int, 
     """`points` and those that collapse at the end of an attempt, by body."""
     made = dict(points)
     for index, trial in enumerate(attempt.bodies.trials):
-        if trial.model.volume_point_count and trial.model.is_inverted(trial.positions()):
+        if trial.model.volume_point_count and trial.is_inverted():
             made[index] = collapsing(trial.model, trial.positions(), GUARDED, made.get(index))
     return made
 
@@ -158,7 +158,7 @@ def _cut(step: Step) -> Step:
     bodies = shorter = step.bodies
     models, fraction = bodies.world.models, 1.0
     least = [KEPT_VOLUME * model.least_volume_ratio(q) for model, q in zip(models, bodies.start.q, strict=True)]
-    inverted = [trial.model.is_inverted(trial.positions()) for trial in bodies.trials]
+    inverted = [trial.is_inverted() for trial in bodies.trials]
     while inverts(shorter) or any(
         is_inverted and bound > 0.0 and trial.model.least_volume_ratio(trial.positions()) < bound
         for trial, bound, is_inverted in zip(shorter.trials, least, inverted, strict=True)

@@ -19,6 +19,7 @@ from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
 from pliant.core.checks import positive, positive_count
+from pliant.core.one_line import one_line
 from pliant.core.status import Status
 from pliant.core.threads import pinned_threads
 from pliant.models.scheme import STATIC_SCHEME, static_scheme
@@ -32,6 +33,7 @@ from pliant.stepping.stages import begin
 from pliant.world import State, World
 
 
+@one_line
 @dataclass(frozen=True)
 class QuasiStatic:
     """Static equilibrium in one call.

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from math import sqrt
+from math import inf
 from time import perf_counter
 from typing import Any, NamedTuple, Protocol
 
@@ -24,6 +24,7 @@ from pliant.constraints import Assembly, Condensation, Constraint, Rows, RowView
 from pliant.constraints import assemble as assemble_rows
 from pliant.constraints import condense as condense_rows
 from pliant.constraints import detect as detect_contacts
+from pliant.core.checks import all_finite
 from pliant.core.errors import ConvergenceError, SingularError
 from pliant.core.immutable import evolve, fresh
 from pliant.core.status import Status
@@ -36,7 +37,7 @@ from pliant.models.model import Factor, System
 from pliant.models.scheme import Scheme
 from pliant.models.workspace import Workspace
 from pliant.solvers.contact import ConflictingRowsError
-from pliant.solvers.linear.response import Motion
+from pliant.solvers.linear.response import Motion, Solved, linear_residual
 from pliant.stepping.bodies import Forces, Reactions, StepBodies
 from pliant.stepping.session import Condensed, RowSolver, Session, Solution, begin_session
 from pliant.world import State, World
@@ -306,15 +307,12 @@ def correct(
         bodies, session, lam, report = solution.bodies, solution.session, solution.lam, solution.report
         met, rest, moved = solution.status, solution.residual, solution.moved
     began = perf_counter()
-    if condensation is None or assembly is None:
-        dx = [motion.dx for motion in free]
-    else:
-        pairs = zip(free, condensation.motions, strict=True)
-        dx = [motion.dx if rows is None else rows.under(lam) for motion, rows in pairs]
+    solved = _solved(linearization.systems, free, condensation, assembly, lam)
+    if condensation is not None and assembly is not None:
         reactions = fresh(Reactions, assembly=assembly, lam=lam, shapes=step.world.shapes)
-    linear_residual = _linear_residual(linearization.systems, free, dx, reactions)
     for index, motion in moved:
-        dx[index] = dx[index] + motion
+        x, error, total = solved[index]
+        solved[index] = x + motion, error if all_finite(motion) else inf, total
     for system, factor in zip(linearization.systems, factorization.factors, strict=True):
         system.release(factor)
     step.timers.since("correct", began)
@@ -324,11 +322,11 @@ def correct(
         session=session,
         assembly=assembly,
         lam=lam,
-        dx=tuple(dx),
+        dx=tuple([x for x, _, _ in solved]),
         report=report,
         iterations=step.iterations + 1,
         projected=step.projected + factorization.projected,
-        linear_residual=linear_residual,
+        linear_residual=linear_residual(solved),
         constraint_status=met,
         constraint_residual=rest,
     )
@@ -373,18 +371,18 @@ def _diverged(what: str) -> ConvergenceError:
     )
 
 
-def _linear_residual(
-    systems: Sequence[System], free: FreeMotion, dx: Sequence[FloatArray], reactions: Reactions | None
-) -> float:
-    """‖A dx − r − Hᵀλ‖ / ‖(r, Hᵀλ)‖ over the free DoFs of all bodies; of λ = 0 where a body was solved so first."""
-    error = total = 0.0
-    rows = [None] * len(dx) if reactions is None else reactions.assembly.rows.H
-    lam = _NO_FORCES if reactions is None else reactions.lam
-    for motion, system, x, H in zip(free, systems, dx, rows, strict=True):
-        rest, size = motion.error_squares(system, x, H, lam)
-        error += rest
-        total += size
-    return sqrt(error / total) if total else 0.0
+def _solved(
+    systems: Sequence[System], free: FreeMotion, condensation: Condensation | None, assembly: Assembly | None,
+    lam: FloatArray,
+) -> list[Solved]:  # fmt: skip
+    """dx of every body under the forces λ of its rows, with the squares of its `linear_residual`."""
+    if condensation is None or assembly is None:
+        return [motion.checked(system, motion.dx, None, lam) for motion, system in zip(free, systems, strict=True)]
+    parts = zip(free, systems, condensation.motions, assembly.rows.H, strict=True)
+    return [
+        motion.checked(system, motion.dx, H, lam) if rows is None else rows.solved(system, H, lam)
+        for motion, system, rows, H in parts
+    ]
 
 
 def _round_off(bodies: StepBodies, systems: Sequence[System]) -> float:

@@ -18,6 +18,7 @@ from rich.progress import Progress
 
 from pliant.core.checks import positive_count
 from pliant.core.errors import InputError, MissingExtraError, PliantError
+from pliant.core.interrupts import interrupts_raise
 from pliant.sweep.records import Records, digest_of
 
 Task = Callable[[Any], Mapping[str, Any]]
@@ -96,7 +97,8 @@ def _compute_case(task: Task, index: int, case: Any, records: Records | None) ->
     """Compute one case and store it."""
     start = perf_counter()
     try:
-        result = dict(task(case))
+        with interrupts_raise():
+            result = dict(task(case))
         if records is not None:
             records.write(index, case, result, perf_counter() - start)
     except Exception as error:  # raised at the end of the sweep, with its case

@@ -53,6 +53,11 @@ class Driver:
         button.on_click(lambda event: act(event) if self.allows(event) else self._refuse(event))
         return button
 
+    def trigger(self, command: Any, act: Act) -> Any:
+        """Let only the driver call `command` by its key."""
+        command.on_trigger(lambda event: act(event) if self.allows(event) else self._refuse(event))
+        return command
+
     def guard_gizmo(self, gizmo: Any, act: Act | None = None) -> Any:
         """Let only the driver drag `gizmo`; `value` is then its accepted position (3,) m."""
         self._accept(gizmo, tuple(gizmo.position))
@@ -131,6 +136,6 @@ class Driver:
                 text = f"You (browser {client_id}) drive; {len(self._notes) - 1} watching."
             else:
                 text = f"Browser {self.current} drives; you (browser {client_id}) are watching."
-            note.content = f'<div style="margin:.2em 1em .4em;font-size:.85em;opacity:.8">{escape(text)}</div>'
+            note.content = f'<div role="status" class="pliant-note">{escape(text)}</div>'
             note.visible = several
             button.visible = several and self.current not in (None, client_id)

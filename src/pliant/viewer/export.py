@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rich.progress import Progress
 
 from pliant.core.checks import positive, positive_count
 from pliant.core.errors import InputError
+from pliant.core.progress import progress_bar
 from pliant.record import Run
 from pliant.viewer.export_film import write_gif, write_mp4, write_strip
 from pliant.viewer.export_gltf import write_gltf
@@ -43,7 +43,9 @@ def export(
     poses: int | None = None,
     strip: int | None = None,
     title: str | None = None,
-    progress: bool = False,
+    opacity: float = 1.0,
+    cut: Any = None,
+    progress: bool | None = None,
 ) -> Path:
     """Write `run` to `path` and return it; the ending (.html .gif .mp4 .png .glb .gltf .pvd .csv .npz) is the format.
 
@@ -51,7 +53,9 @@ def export(
     and .csv). Films play in real time. `color` is what volumes are coloured by: "stress", "displacement" or "plain";
     glTF is always plain. `size` is the width and height of films and pictures in pixels. A .png shows `poses` drawn
     over each other (None: four), or `strip` instants side by side. `title` is plain text; None names the bodies.
-    `progress` shows a progress bar while frames are drawn.
+    `opacity` below 1 lets cables, rods and chambers shine through the volumes; `cut` is a region, at rest, whose cells
+    are left out, such as ``pl.regions.box((-inf, 0, -inf), (inf, inf, inf))``: a cut-away view of stresses inside.
+    `progress` shows a progress bar while frames are drawn; None: on a terminal and in a notebook, where it takes long.
     """
     target = Path(path)
     kind = checked_kind(target)
@@ -63,16 +67,16 @@ def export(
         return run.export(target, every=_every(run, fps))
     if kind == ".csv":
         return run.save_curves(target)
-    shown = shown_run(run, fps=_USUAL_FPS[kind] if fps is None else fps, color="plain" if "gl" in kind else color)
+    look: dict[str, Any] = {"color": "plain" if "gl" in kind else color, "opacity": opacity, "cut": cut}
+    shown = shown_run(run, fps=_USUAL_FPS[kind] if fps is None else fps, **look)
     title = title or ", ".join(body.name for body in run.bodies)
     if kind == ".html":
         shown_as: dict[str, Any] = {"title": title, "stats": _statistics(run), "floor": shown.floor}
         return write_page(target, surfaces=shown.surfaces, times=shown.times, **shown_as)
     if kind in (".glb", ".gltf"):
         return write_gltf(target, shown, title=title)
-    with Progress(disable=not progress, transient=True) as bar:
-        task = bar.add_task("draw", total=strip or len(shown.times))
-        drawn: dict[str, Any] = {"size": size, "tick": lambda: bar.advance(task)}
+    with progress_bar("draw", strip or len(shown.times), shown=progress) as advance:
+        drawn: dict[str, Any] = {"size": size, "tick": advance}
         if kind != ".png":
             write = write_gif if kind == ".gif" else write_mp4
             return write(target, shown, fps=fps or _USUAL_FPS[kind], **drawn)
@@ -80,9 +84,8 @@ def export(
             return write_strip(target, shown, count=strip, **drawn)
     count, last = 4 if poses is None else positive_count("poses", poses), len(shown.times) - 1
     frames = sorted({round(float(i)) for i in np.linspace(0, last, count)}) if count > 1 else [last]
-    return write_picture(
-        target, surfaces=shown.surfaces, frames=frames, times=shown.times, title=title, size=size
-    )  # fmt: skip
+    still: dict[str, Any] = {"title": title, "size": size, "floor": shown.floor}
+    return write_picture(target, surfaces=shown.surfaces, frames=frames, times=shown.times, **still)
 
 
 def checked_kind(path: Path) -> str:
@@ -96,7 +99,7 @@ def checked_kind(path: Path) -> str:
 def _statistics(run: Run) -> dict[str, str]:
     """What the panel of a page says of a run."""
     stats = {"simulated": f"{run.times[-1] - run.times[0]:.2f} s", "steps": f"{len(run.times) - 1}"}
-    if len(run.step_seconds):
+    if run.step_seconds.any():
         stats["step"] = f"{1e3 * float(np.median(run.step_seconds)):.2f} ms"
         stats["real-time factor"] = f"{run.real_time_factor:.1f}×"
     return stats

@@ -34,7 +34,7 @@ def film_frames(shown: Shown, *, size: tuple[int, int], tick: Tick = lambda: Non
     surfaces, count = check_surfaces(shown.surfaces, len(shown.times))
     scales, camera = value_scales(surfaces), film_camera(surfaces, size)
     for index in range(count):
-        yield _frame(surfaces, index, scales, camera)
+        yield _frame(surfaces, index, scales, camera, shown.floor)
         tick()
 
 
@@ -55,7 +55,7 @@ def write_gif(path: Path, shown: Shown, *, size: tuple[int, int], fps: float, ti
     scales, camera = value_scales(surfaces), film_camera(surfaces, size)
     # one palette for all frames, so that still parts do not flicker
     samples = np.unique(np.linspace(0, count - 1, _PALETTE_FRAMES).round().astype(int))
-    drawn = np.concatenate([_frame(surfaces, int(k), scales, camera) for k in samples])
+    drawn = np.concatenate([_frame(surfaces, int(k), scales, camera, shown.floor) for k in samples])
     palette = image.fromarray(drawn).quantize(256, method=image.Quantize.MEDIANCUT, dither=image.Dither.NONE)
     frames = film_frames(shown, size=size, tick=tick)
     pictures = (image.fromarray(f).quantize(palette=palette, dither=image.Dither.FLOYDSTEINBERG) for f in frames)
@@ -99,7 +99,7 @@ def write_strip(path: Path, shown: Shown, *, count: int, size: tuple[int, int], 
     scales, camera = value_scales(surfaces), film_camera(surfaces, size)
     pictures = []
     for instant in chosen:
-        pictures.append(_frame(surfaces, int(instant), scales, camera))
+        pictures.append(_frame(surfaces, int(instant), scales, camera, shown.floor))
         tick()
     figure = new_figure(len(chosen) * size[0], size[1])
     for column, (instant, picture) in enumerate(zip(chosen, pictures, strict=True)):
@@ -111,8 +111,10 @@ def write_strip(path: Path, shown: Shown, *, count: int, size: tuple[int, int], 
     return path
 
 
-def _frame(surfaces: list[SurfaceFrames], instant: int, scales: list[Scale], camera: Camera) -> _Image:
+def _frame(
+    surfaces: list[SurfaceFrames], instant: int, scales: list[Scale], camera: Camera, floor: float | None
+) -> _Image:
     """One instant, with the floor and the light of the whole motion."""
     now = [surface.at([instant]) for surface in surfaces]
-    drawn: FloatArray = render_poses(now, scales, camera, floor_box=bounds(surfaces))
+    drawn: FloatArray = render_poses(now, scales, camera, floor_box=bounds(surfaces), floor=floor)
     return np.ascontiguousarray(np.rint(255.0 * np.clip(drawn, 0.0, 1.0)).astype(np.uint8))

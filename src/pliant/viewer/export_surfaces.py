@@ -12,18 +12,19 @@ from pliant.collision import Plane
 from pliant.core.checks import positive
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray, IndexArray
+from pliant.mesh import Mesh
 from pliant.mesh.lattice import ring_triangles
-from pliant.record import Run
+from pliant.mesh.regions import as_region
+from pliant.record import RecordedBody, Run
 from pliant.viewer.arrows import arrow_surfaces
 from pliant.viewer.contents import DISPLACEMENT, PLAIN, STRESS, SceneContents
-from pliant.viewer.palette import TINTS
+from pliant.viewer.palette import OBSTACLE, TINTS
 from pliant.viewer.shapes import balls, shape_triangles
 from pliant.viewer.surfaces import SurfaceFrames
 
 COLORS: dict[str, str] = {"plain": PLAIN, "displacement": DISPLACEMENT, "stress": STRESS}
 """Colour modes of volumes by the name that `pl.export` takes."""
 TENSION = "cable tension (N)"
-_OBSTACLE = "#a8afba"
 _CABLE = "#20242c"
 _SIDES = 6
 """Vertices around the cross-section of a drawn cable: thin enough that six look round."""
@@ -55,10 +56,18 @@ def chosen_frames(times: FloatArray, fps: float | None) -> IndexArray:
 
 
 def shown_run(
-    run: Run, *, fps: float | None = None, color: str = "stress", cables: bool = True, arrows: bool = True
+    run: Run,
+    *,
+    fps: float | None = None,
+    color: str = "stress",
+    cables: bool = True,
+    arrows: bool = True,
+    opacity: float = 1.0,
+    cut: Any = None,
 ) -> Shown:
     """The surfaces of a `run` at `fps` (1/s) instants a second, or at every recorded one for None; `cables` as tubes,
-    the largest contact forces as `arrows`.
+    the largest contact forces as `arrows`. `opacity` is that of volumes; their cells whose centres lie at rest in the
+    region `cut` are left out.
 
     Volumes are coloured by "stress" (von Mises, where the run knows its world), "displacement" or "plain".
     """
@@ -69,7 +78,7 @@ def shown_run(
     mode = COLORS[color] if COLORS[color] in contents.color_modes else (contents.color_modes[1:] or (PLAIN,))[0]
     mode = PLAIN if color == "plain" else mode
     colors = _values(contents, run, frames, mode)
-    surfaces = [_body(run, k, frames, colors.get(k), mode) for k in range(len(run.bodies))]
+    surfaces = [_body(run, k, frames, colors.get(k), (mode, opacity, cut)) for k in range(len(run.bodies))]
     moved = [surface for surface in surfaces if surface is not None]
     if cables and moved:
         moved += _cables(contents, run, frames, moved)
@@ -87,7 +96,7 @@ def shown_run(
             points, triangles = surface
             instants = times if obstacle.motion is not None else times[:1]
             poses = np.stack([obstacle.pose(float(t)) for t in instants])
-            moved.append(SurfaceFrames(triangles, _posed(points, poses), label=obstacle.name, color=_OBSTACLE))
+            moved.append(SurfaceFrames(triangles, _posed(points, poses), label=obstacle.name, color=OBSTACLE))
     if not moved:
         raise InputError("no body of this run has a known surface, so there is nothing to draw")
     return Shown(tuple(moved), times, frames, floor)
@@ -127,18 +136,45 @@ def _values(contents: SceneContents, run: Run, frames: IndexArray, mode: str) ->
     return {k: np.stack([values[k] for values in surface]) for k in surface[0]}
 
 
-def _body(run: Run, index: int, frames: IndexArray, values: FloatArray | None, mode: str) -> SurfaceFrames | None:
+def _body(
+    run: Run, index: int, frames: IndexArray, values: FloatArray | None, look: tuple[str, float, Any]
+) -> SurfaceFrames | None:
+    mode, opacity, cut = look
     body, tint = run.bodies[index], TINTS[index % len(TINTS)]
     triangles = np.asarray(body.surface_triangles(), np.int64)
+    if cut is not None and body.mesh is not None:
+        triangles = _cut_triangles(body, cut)
+        if not len(triangles):
+            return None
     if not body.is_rigid:
         points = np.stack([body.surface_points(run.positions[index][f]) for f in frames])
-        return SurfaceFrames(triangles, points, values, body.name, mode if values is not None else "", tint)
+        return SurfaceFrames(
+            triangles,
+            points,
+            values,
+            body.name,
+            mode if values is not None else "",
+            tint,
+            opacity=opacity if body.mesh is not None else 1.0,
+        )
     local = body.local
     if not len(triangles):
         if not (len(local) and body.radius > 0.0):
             return None
         local, triangles = balls(local, body.radius)
     return SurfaceFrames(triangles, _posed(local, run.positions[index][frames]), label=body.name, color=tint)
+
+
+def _cut_triangles(body: RecordedBody, cut: Any) -> IndexArray:
+    """Surface triangles (t, 3) of a volume without the cells whose centres lie in the region `cut` at rest."""
+    mesh = body.mesh
+    assert mesh is not None
+    kept = ~as_region(cut, what="cut").select(mesh.points[mesh.corner_cells].mean(axis=1))
+    if not kept.any():
+        return np.zeros((0, 3), np.int64)
+    used, cells = np.unique(mesh.cells[kept], return_inverse=True)
+    part = Mesh(mesh.points[used], cells.reshape(-1, mesh.cells.shape[1]).astype(np.int32), mesh.element)
+    return np.asarray(used[part.surface().triangles], np.int64)
 
 
 def _posed(local: FloatArray, poses: FloatArray) -> FloatArray:

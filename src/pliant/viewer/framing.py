@@ -14,8 +14,12 @@ FIELD = float(np.radians(40.0))
 """Vertical field of view, rad."""
 ASPECT = 1.6
 """Assumed width of a page over its height, before a browser reports it."""
-PANEL = 0.9
-"""Width of the panel at the right over the height of the page; the scene is centred beside it."""
+PANEL = 720.0
+"""Pixels at both sides that the panel at the right takes from a scene in the middle of the page."""
+NARROW = 768.0
+"""Width of a page below which the panel lies below the scene, as on phones, pixels."""
+HEIGHT = 800.0
+"""Assumed height of a page, before a browser reports it, pixels."""
 SPARE = 1.08
 """Distance of the eye over the smallest that fits the view box: an 8 % margin."""
 ROOM = 0.12
@@ -32,9 +36,8 @@ class Framing:
 
     def __init__(self, server: Any, lower: FloatArray, upper: FloatArray, direction: Any = None) -> None:
         self._server = server
-        self._direction = np.asarray(DIRECTION if direction is None else direction, float) / np.linalg.norm(
-            DIRECTION if direction is None else direction
-        )
+        toward_eye = np.asarray(DIRECTION if direction is None else direction, float)
+        self.direction: FloatArray = toward_eye / np.linalg.norm(toward_eye)
         self._own: dict[int, list[FloatArray]] = {}
         self.show(lower, upper)
         self._first = (self.center, self.size)
@@ -69,7 +72,7 @@ class Framing:
     def turn(self, client: Any) -> None:
         """Move the camera of one browser to show the view box."""
         camera = client.camera
-        self._put(camera, float(camera.aspect))
+        self._put(camera, float(camera.aspect), float(camera.image_height))
         # a browser reports its camera with a delay, so several of the last positions count as ours
         self._own[client.client_id] = [*self._own.get(client.client_id, [])[-3:], np.array(camera.position)]
 
@@ -84,19 +87,22 @@ class Framing:
         known = [np.asarray(self._server.initial_camera.position), *self._own.get(client.client_id, [])]
         return any(np.linalg.norm(client.camera.position - place) < 1e-3 * self.size for place in known)
 
-    def _put(self, camera: Any, aspect: float) -> None:
-        camera.position = self.center + self.distance(aspect) * self._direction
+    def _put(self, camera: Any, aspect: float, height: float = HEIGHT) -> None:
+        camera.position = self.center + self.distance(aspect, height) * self.direction
         camera.look_at = self.center  # after the position: on a browser's camera that one moves both
         camera.near, camera.far = 0.01 * self.size, 100.0 * self.size
 
-    def distance(self, aspect: float) -> float:
-        """From the middle to the eye, m, for a page of this `aspect`: every corner of the box is in the picture."""
-        side = np.cross((0.0, 0.0, 1.0), self._direction)
+    def distance(self, aspect: float, height: float = HEIGHT) -> float:
+        """From the middle to the eye, m, for a page of this `aspect` and `height` (pixels): every corner of the box is
+        in the picture, beside the panel where that is at the right.
+        """
+        side = np.cross((0.0, 0.0, 1.0), self.direction)
         side = side / np.linalg.norm(side)
-        axes = np.stack([side, np.cross(self._direction, side), self._direction])
+        axes = np.stack([side, np.cross(self.direction, side), self.direction])
         half = 0.5 * (self.upper - self.lower)
         corners = half * np.array(np.meshgrid(*[(-1.0, 1.0)] * 3)).reshape(3, -1).T
         across, up, near = np.abs(axes[0] @ corners.T), np.abs(axes[1] @ corners.T), axes[2] @ corners.T
         slope = np.tan(0.5 * FIELD)
-        wide = slope * max(aspect - PANEL, 0.5 * aspect)
+        beside = aspect - PANEL / height if aspect * height >= NARROW else 0.9 * aspect
+        wide = slope * max(beside, 0.35 * aspect)
         return float(SPARE * np.maximum(up / slope + near, across / wide + near).max())

@@ -98,17 +98,17 @@ class Inputs:
     def follow(self, handle: Any, amount: float) -> None:
         """Let the slider and the value of a scalar control stand at `amount`, in SI: what an inverse found."""
         for index, r in enumerate(self._ranges):
-            if r.handle is handle:
+            if r.handle is handle and len(r.low) == 1:
                 self._values[index] = np.clip(np.array([amount]), r.low, r.high)
                 (slider,) = self.sliders[handle]
                 steps = np.round(self._values[index][0] * r.factor / slider.step)
                 slider.value = float(f"{steps * slider.step:.6g}")
 
-    def set_disabled(self, handles: Sequence[Any], disabled: bool) -> None:
-        """Switch sliders off, or on again."""
-        for handle in handles:
-            for slider in self.sliders.get(handle, ()):
-                slider.disabled = disabled
+    def set_disabled(self, handles: Sequence[Any]) -> None:
+        """Switch the sliders of `handles` off, and all others on."""
+        for handle, sliders in self.sliders.items():
+            for slider in sliders:
+                slider.disabled = handle in handles
 
     def reset(self) -> None:
         """Everything back to where it started."""

@@ -5,16 +5,17 @@ from __future__ import annotations
 import os
 import sys
 import webbrowser
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from pliant.core.errors import InputError
 from pliant.record import Run, load
-from pliant.robots import Robot
 from pliant.viewer.playback import Playback
 from pliant.viewer.simulation import LiveSimulation
+from pliant.viewer.tips import inferred_tip, world_actuators
 from pliant.viewer.viewer import LOOPBACK, Viewer, check_port
-from pliant.viewer.world_subject import WorldSubject, inferred_tip
+from pliant.viewer.world_subject import WorldSubject
 from pliant.viewer.zoo import Entry, catalogue, entry
 from pliant.world import Scene, World
 
@@ -39,7 +40,7 @@ def view(thing: Run | World, *, port: int = 8080, open_browser: bool = True, blo
     if open_browser and has_screen():
         webbrowser.open(viewer.url)
     if waits:
-        viewer.wait(f"Pliant viewer at {viewer.url}, Ctrl-C ends it")
+        viewer.wait(f"Pliant viewer at {viewer.url} (Ctrl-C ends it)")
     else:
         print(f"Pliant viewer at {viewer.url}", flush=True)
     return viewer
@@ -52,7 +53,7 @@ def open_viewer(
 
     `host` is the address that is served: by default only this machine can connect. `exact` refuses other ports.
     """
-    check_port(host, port if exact else 0)  # where the next free port will do, the host has to be one of ours still
+    check_port(host, port, exact=exact)
     viewer: Viewer
     if isinstance(thing, Run):
         viewer = Playback(thing, port=port, host=host)
@@ -79,8 +80,12 @@ def loaded(path: Path) -> Run | World:
     return load(path)
 
 
-def thing_of(thing: Any, *, name: str = "", robot: Robot | None = None, **options: Any) -> Run | WorldSubject:
-    """What a viewer shows: a run, or the subject of a world or a scene; its tip is that of `robot`, else inferred."""
+def thing_of(
+    thing: Any, *, name: str = "", tip: Any = None, actuators: Sequence[Any] = (), **options: Any
+) -> Run | WorldSubject:
+    """What a viewer shows: a run, or the subject of a world or a scene; its `tip` and `actuators` are inferred unless
+    given.
+    """
     if isinstance(thing, Scene):
         thing = thing.compile()
     if isinstance(thing, Run):
@@ -88,8 +93,10 @@ def thing_of(thing: Any, *, name: str = "", robot: Robot | None = None, **option
     if not isinstance(thing, World):
         kind = type(thing).__name__
         raise InputError(f"a Run, a World (scene.compile()) or a Scene can be viewed, not something of type {kind}")
-    tip, actuators = inferred_tip(thing) if robot is None else (robot.tip, (*robot.cables, *robot.cavities))
-    return WorldSubject(thing, name=name, tip=tip, actuators=actuators, **options)
+    if tip is None:
+        tip, found = inferred_tip(thing)
+        actuators = actuators or found
+    return WorldSubject(thing, name=name, tip=tip, actuators=actuators or world_actuators(thing), **options)
 
 
 def _interactive() -> bool:

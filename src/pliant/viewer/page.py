@@ -102,6 +102,7 @@ def _surface_data(surface: SurfaceFrames, color: str, scales: list[Scale]) -> di
         "label": surface.label,
         "color": color,
         "front": surface.in_front,
+        "opacity": surface.opacity,
         "frameCount": surface.frames.shape[0],
         "vertexCount": surface.frames.shape[1],
         "lower": lower.tolist(),

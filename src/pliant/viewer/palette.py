@@ -23,6 +23,9 @@ COLOR_MAP: tuple[str, ...] = (
 TINTS: tuple[str, ...] = ("#5b82d6", "#e08a5b", "#4fae92", "#c7a548", "#9277c9")
 """sRGB colours given in turn to surfaces that have neither values nor a colour of their own."""
 
+OBSTACLE = "#a8afba"
+"""sRGB colour of obstacles."""
+
 _HEX = re.compile(r"#[0-9a-fA-F]{6}")
 
 

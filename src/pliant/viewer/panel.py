@@ -10,13 +10,12 @@ _STAGES = ("#5b82d6", "#4fae92", "#e08a5b", "#c7a548", "#9277c9", "#d6688f", "#6
 
 def table_html(rows: Sequence[tuple[str, str]], *, red: str = "") -> str:
     """A table of names and values for the panel; the value of the row called `red` is red."""
-    style = "text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums"
     cells = "".join(
-        f'<tr><td style="opacity:.7;padding-right:1em">{escape(name)}</td>'
-        f'<td style="{style}{";color:#e03131" if name == red else ""}">{escape(value)}</td></tr>'
+        f'<tr{" class=pliant-slow" if name == red else ""}><th scope="row">{escape(name)}</th>'
+        f"<td>{escape(value)}</td></tr>"
         for name, value in rows
     )
-    return f'<table style="margin:.2em 1em .6em;width:calc(100% - 2em);font-size:.85em">{cells}</table>'
+    return f'<table class="pliant-table">{cells}</table>'
 
 
 def strip_html(stages: Mapping[str, float], seconds: Sequence[float], budget: float | None) -> str:

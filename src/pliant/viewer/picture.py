@@ -51,13 +51,15 @@ def write_picture(
     size: tuple[int, int] = (1600, 900),
     azimuth: float = AZIMUTH,
     elevation: float = ELEVATION,
+    floor: float | None = None,
 ) -> Path:
     """Write a PNG of several poses of `surfaces`, the last one solid, earlier ones fainter, and return its path.
 
     Each surface has T frames, or one if it never moves; z is up. `frames` are the indices of the poses in order,
     negative ones counted from the end; None takes four, evenly spread. With the `times` (T,) s of all frames, those of
     the poses are written below the `title`. `size` is the width and height in pixels; `azimuth`, counter-clockwise from
-    x, and `elevation` above the floor (> 0), rad, are the direction from the bodies to the eye.
+    x, and `elevation` above the floor (> 0), rad, are the direction from the bodies to the eye. `floor` is the height
+    of the floor, m; None draws one at z = 0 or below the motion.
     """
     checked, count = check_surfaces(surfaces)
     poses = _checked_poses(frames, count)
@@ -67,9 +69,9 @@ def write_picture(
         raise InputError(f"elevation must be between 0 and π/2 rad, the floor is seen from above; got {elevation:g}")
     posed = [surface.at(poses) for surface in checked]
     scales = value_scales(posed)
-    camera = _camera(posed, pixels, title is not None, bool(scales), (azimuth, elevation))
+    camera = _camera(posed, pixels, title is not None, bool(scales), (azimuth, elevation), floor)
     target = Path(path)
-    _compose(target, camera, posed, scales, title, _times_text(instants))
+    _compose(target, camera, posed, scales, (title, _times_text(instants)), floor)
     return target
 
 
@@ -91,26 +93,36 @@ def _checked_poses(frames: Sequence[int] | None, count: int) -> list[int]:
 
 
 def _camera(
-    surfaces: list[SurfaceFrames], size: tuple[int, int], titled: bool, barred: bool, direction: tuple[float, float]
+    surfaces: list[SurfaceFrames],
+    size: tuple[int, int],
+    titled: bool,
+    barred: bool,
+    direction: tuple[float, float],
+    floor: float | None,
 ) -> Camera:
     width, height = size
     right = width - (_BAR_STRIP * _points(size) if barred else 0.06 * width)
     area = (0.06 * width, (0.15 if titled else 0.07) * height, max(right, 0.5 * width), 0.91 * height)
     back_y = float(np.sin(direction[0]))
     points: list[FloatArray] = [surface.frames.reshape(-1, 3) for surface in surfaces]
-    points.append(_scale_bar(surfaces, back_y))
+    points.append(_scale_bar(surfaces, back_y, floor))
     return fit_camera(np.concatenate(points), size=size, area=area, azimuth=direction[0], elevation=direction[1])
 
 
 def _compose(
-    target: Path, camera: Camera, surfaces: list[SurfaceFrames], scales: list[Scale], title: str | None, note: str
+    target: Path,
+    camera: Camera,
+    surfaces: list[SurfaceFrames],
+    scales: list[Scale],
+    texts: tuple[str | None, str],
+    floor: float | None,
 ) -> None:
     """Lay text, colour bars and the scale bar over the rendered poses, and write the PNG."""
-    width, height = camera.size
+    (width, height), (title, note) = camera.size, texts
     figure = new_figure(width, height)
     canvas = figure.add_axes((0.0, 0.0, 1.0, 1.0))
     canvas.set_axis_off()
-    canvas.imshow(render_poses(surfaces, scales, camera), extent=(0, width, height, 0), aspect="auto")
+    canvas.imshow(render_poses(surfaces, scales, camera, floor=floor), extent=(0, width, height, 0), aspect="auto")
     canvas.set_xlim(0, width)
     canvas.set_ylim(height, 0)
     point = _points(camera.size)
@@ -120,7 +132,7 @@ def _compose(
         figure.text(0.035, 0.885 if title else 0.945, note, size=12 * point, color=_SOFT, va="top", parse_math=False)
     for slot, scale in enumerate(scales):
         _add_color_bar(figure, scale, slot, len(scales), point)
-    _add_scale_bar(canvas, surfaces, camera, point)
+    _add_scale_bar(canvas, _scale_bar(surfaces, float(camera.axes[2, 1]), floor), camera, point)
     figure.savefig(target, dpi=DPI, format="png")
 
 
@@ -151,18 +163,17 @@ def _add_color_bar(figure: Any, scale: Scale, slot: int, count: int, point: floa
     )
 
 
-def _scale_bar(surfaces: list[SurfaceFrames], back_y: float) -> FloatArray:
+def _scale_bar(surfaces: list[SurfaceFrames], back_y: float, floor: float | None) -> FloatArray:
     """Ends of a bar of a round length on the floor, on the side of the bodies toward the eye [m], shape (2, 3)."""
     lower, upper = bounds(surfaces)
-    spacing, floor = grid_spacing(lower, upper), floor_height(lower, upper)
+    spacing, ground = grid_spacing(lower, upper), floor_height(lower, upper, floor)
     side = lower[1] - 1.2 * spacing if back_y < 0.0 else upper[1] + 1.2 * spacing
     y, start = spacing * np.rint(side / spacing), spacing * np.floor(0.5 * (lower[0] + upper[0]) / spacing)
-    return np.array([[start, y, floor], [start + 2.0 * spacing, y, floor]])
+    return np.array([[start, y, ground], [start + 2.0 * spacing, y, ground]])
 
 
-def _add_scale_bar(axes: Any, surfaces: list[SurfaceFrames], camera: Camera, point: float) -> None:
-    """The scale bar, in perspective like the bodies, with its length written below it."""
-    ends = _scale_bar(surfaces, float(camera.axes[2, 1]))
+def _add_scale_bar(axes: Any, ends: FloatArray, camera: Camera, point: float) -> None:
+    """The scale bar between `ends` (2, 3) m, in perspective like the bodies, with its length written below it."""
     length = float(ends[1, 0] - ends[0, 0])
     tick = np.array([0.0, 0.06 * length, 0.0])
     for a, b in ((ends[0], ends[1]), (ends[0] - tick, ends[0] + tick), (ends[1] - tick, ends[1] + tick)):

@@ -45,10 +45,31 @@ class Playback(Viewer):
         self.driver.guard(self.time_slider, lambda event: self._seek(event.target.value))
         self.speed = self.driver.guard(gui.add_dropdown("speed", SPEEDS, initial_value="1×"))
         self._add_fit_button()
+        self._add_keys()
         arrows = any(rows.touches is not None for rows in run.forces)
         self.appearance = Appearance(gui, self._contents, self.driver, self.ask, arrows=arrows)
         self._widen()
         self._begin()
+
+    def _add_keys(self) -> None:
+        def change_speed(step: int) -> None:
+            place = SPEEDS.index(self.speed.value) + step
+            self.speed.value = SPEEDS[min(max(place, 0), len(SPEEDS) - 1)]
+
+        add = self.shortcuts.add
+        add("N", "next frame, then pause", lambda _: self._move(1))
+        add("B", "frame before, then pause", lambda _: self._move(-1))
+        add("Z", "back to the start", lambda _: self._move(-len(self.run.times)))
+        add("J", "slower", lambda _: change_speed(-1))
+        add("K", "faster", lambda _: change_speed(1))
+        self._add_look_keys()
+        keys = self.server.gui.add_button("Keys (?)", icon="keyboard", color="gray", order=90.0)
+        keys.on_click(lambda event: self.shortcuts.show(event.client))
+
+    def _move(self, count: int) -> None:
+        """Pause at the frame `count` further on."""
+        self.pause()
+        self.time = float(self.run.times[int(np.clip(self.frame + count, 0, len(self.run.times) - 1))])
 
     @property
     def time(self) -> float:

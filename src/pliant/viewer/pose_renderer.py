@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from scipy.ndimage import gaussian_filter
@@ -23,8 +23,10 @@ from pliant.viewer.surfaces import (
 
 _SUPERSAMPLING = 2  # samples a pixel along each axis
 _SHADOW_PIXELS = 384  # of the map of the shadow, which is blurred: more would not show
-_SHADOW_OPACITY, _GRID_OPACITY = 0.34, 0.30
+SHADOW_OPACITY, _GRID_OPACITY = 0.34, 0.30
 _BACKGROUND_MIDDLE, _BACKGROUND_EDGE, _GRID_COLOR = rgb("#fcfdfe"), rgb("#e1e6ed"), rgb("#4a566b")
+
+_DARK_BACKGROUND = rgb("#2b313d"), rgb("#14181f")
 
 
 def render_poses(
@@ -33,19 +35,23 @@ def render_poses(
     camera: Camera,
     *,
     floor_box: tuple[FloatArray, FloatArray] | None = None,
+    floor: float | None = None,
 ) -> FloatArray:
     """Draw all frames of `surfaces` over each other: the last solid, the others the fainter the earlier.
 
     `floor_box` are the corners (3,) [m] of the box above the floor: None takes these surfaces; a film gives those of
-    the whole motion, so that its floor stays. Returns sRGB in 0…1, shape (height, width, 3).
+    the whole motion, so that its floor stays. `floor` [m] is the height of a floor that exists, None: below the box.
+    Returns sRGB in 0…1, shape (height, width, 3).
     """
-    still = [i for i, surface in enumerate(surfaces) if len(surface.frames) == 1 and not surface.in_front]
-    moving = [i for i, surface in enumerate(surfaces) if len(surface.frames) > 1 and not surface.in_front]
+    solid = [i for i, surface in enumerate(surfaces) if not surface.in_front and surface.opacity == 1.0]
+    still = [i for i in solid if len(surfaces[i].frames) == 1]
+    moving = [i for i in solid if len(surfaces[i].frames) > 1]
+    clear = [i for i, surface in enumerate(surfaces) if not surface.in_front and surface.opacity < 1.0]
     front = [i for i, surface in enumerate(surfaces) if surface.in_front]
     count = max(len(surface.frames) for surface in surfaces)
     large = camera.scaled(_SUPERSAMPLING)
-    image = _background(camera)
-    image = _draw_floor(image, surfaces, camera, bounds(surfaces) if floor_box is None else floor_box)
+    image = background_image(camera.size, camera.middle)
+    image = _draw_floor(image, surfaces, camera, bounds(surfaces) if floor_box is None else floor_box, floor)
     near = np.zeros((large.size[1], large.size[0]))
     image = _over(image, _draw_pose(surfaces, still, 0, scales, large, near))
     for pose in range(count - 1):
@@ -53,6 +59,8 @@ def render_poses(
         opacity = 0.16 + 0.26 * pose / max(count - 2, 1)
         image = _over(image, _draw_pose(surfaces, moving, pose, scales, large, near.copy(), opacity))
     image = _over(image, _draw_pose(surfaces, moving, count - 1, scales, large, near))
+    for i in clear:  # what is inside was drawn before
+        image = _over(image, _draw_pose(surfaces, [i], count - 1, scales, large, near.copy(), surfaces[i].opacity))
     return _over(image, _draw_pose(surfaces, front, count - 1, scales, large, np.zeros_like(near))) if front else image
 
 
@@ -139,21 +147,30 @@ def _outline(covered: BoolArray, buffer: FloatArray) -> BoolArray:
     return np.asarray(edge & covered)
 
 
-def _background(camera: Camera) -> FloatArray:
-    width, height = camera.size
-    x = (np.arange(width)[None, :] - camera.middle[0]) / height
-    y = (np.arange(height)[:, None] - camera.middle[1]) / height
+def background_image(
+    size: tuple[int, int], middle: tuple[float, float] | None = None, *, dark: bool = False
+) -> FloatArray:
+    """Background of a picture of `size` (width, height), brightest at the pixel `middle`; sRGB 0…1."""
+    width, height = size
+    column, row = (0.5 * width, 0.46 * height) if middle is None else middle
+    x = (np.arange(width)[None, :] - column) / height
+    y = (np.arange(height)[:, None] - row) / height
     fraction = np.clip(np.hypot(x, y) / 1.05, 0.0, 1.0)
     weight = (fraction * fraction * (3.0 - 2.0 * fraction))[..., None]
-    return np.asarray((1.0 - weight) * _BACKGROUND_MIDDLE + weight * _BACKGROUND_EDGE)
+    inner, outer = _DARK_BACKGROUND if dark else (_BACKGROUND_MIDDLE, _BACKGROUND_EDGE)
+    return np.asarray((1.0 - weight) * inner + weight * outer)
 
 
 def _draw_floor(
-    image: FloatArray, surfaces: Sequence[SurfaceFrames], camera: Camera, floor_box: tuple[FloatArray, FloatArray]
+    image: FloatArray,
+    surfaces: Sequence[SurfaceFrames],
+    camera: Camera,
+    floor_box: tuple[FloatArray, FloatArray],
+    floor: float | None = None,
 ) -> FloatArray:
     """The image with grid lines, fading with distance, and the shadow of the last pose on the floor."""
     lower, upper = floor_box
-    extent, height = float(np.linalg.norm(upper - lower)), floor_height(lower, upper)
+    extent, height = float(np.linalg.norm(upper - lower)), floor_height(lower, upper, floor)
     rows, columns = np.mgrid[: camera.size[1], : camera.size[0]]
     sight = camera.directions(columns, rows)
     hit = sight[..., 2] < -1e-6
@@ -165,7 +182,7 @@ def _draw_floor(
     alpha = (_GRID_OPACITY * lines * np.clip(1.0 - far, 0.0, 1.0) ** 1.6 * hit)[..., None]
     image = image * (1.0 - alpha) + alpha * _GRID_COLOR
     shadow = _shadow(ground, surfaces, (lower, upper), height) * hit
-    return np.asarray(image * (1.0 - _SHADOW_OPACITY * shadow[..., None]))
+    return np.asarray(image * (1.0 - SHADOW_OPACITY * shadow[..., None]))
 
 
 def _grid_lines(ground: FloatArray, spacing: float, half_width: float) -> FloatArray:
@@ -183,20 +200,29 @@ def _grid_lines(ground: FloatArray, spacing: float, half_width: float) -> FloatA
 def _shadow(
     ground: FloatArray, surfaces: Sequence[SurfaceFrames], box: tuple[FloatArray, FloatArray], floor: float
 ) -> FloatArray:
-    """Soft shadow 0…1 of the last pose, straight below it and the darker the closer, at the floor points `ground`."""
-    extent = max(float(np.linalg.norm(box[1] - box[0])), 1e-9)
-    corner = box[0][:2] - 0.16 * extent
-    cell = float(np.max(box[1][:2] - box[0][:2]) + 0.32 * extent) / _SHADOW_PIXELS
-    near, dark = np.zeros((_SHADOW_PIXELS, _SHADOW_PIXELS)), np.zeros((_SHADOW_PIXELS, _SHADOW_PIXELS, 1))
-    for surface in surfaces:
-        if surface.in_front:
-            continue
-        points = surface.frame(-1)
-        rise = np.maximum(points[:, 2] - floor, 0.0) / extent
-        screen = np.column_stack([(points[:, :2] - corner) / cell, 1.0 / (1.0 + rise)])
-        rasterize(screen, np.exp(-rise / 0.28)[:, None], surface.triangles, near, dark)
-    soft = gaussian_filter(dark[..., 0], 0.0155 * extent / cell)
+    """Soft shadow 0…1 of the last pose at the floor points `ground`."""
+    drawn = [(surface.frame(-1), surface.triangles) for surface in surfaces if not surface.in_front]
+    soft, corner, cell = shadow_map(drawn, box, floor, _SHADOW_PIXELS)
     index = np.floor((ground - corner) / cell).astype(np.int64)
     inside = np.all((index >= 0) & (index < _SHADOW_PIXELS), axis=-1)
     index = np.clip(index, 0, _SHADOW_PIXELS - 1)
     return np.asarray(np.where(inside, soft[index[..., 1], index[..., 0]], 0.0))
+
+
+def shadow_map(
+    surfaces: Iterable[tuple[FloatArray, IndexArray]], box: tuple[FloatArray, FloatArray], floor: float, pixels: int
+) -> tuple[FloatArray, FloatArray, float]:
+    """Soft shadow 0…1 of `surfaces` on the floor, straight below them and the darker the closer.
+
+    `surfaces` are points (n, 3) [m] and triangles (t, 3), `box` the corners (3,) [m] of the scene. Returns the map
+    (pixels, pixels) with rows along y, its lower corner (2,) [m] and the side of a pixel [m].
+    """
+    extent = max(float(np.linalg.norm(box[1] - box[0])), 1e-9)
+    corner = box[0][:2] - 0.16 * extent
+    cell = float(np.max(box[1][:2] - box[0][:2]) + 0.32 * extent) / pixels
+    near, dark = np.zeros((pixels, pixels)), np.zeros((pixels, pixels, 1))
+    for points, triangles in surfaces:
+        rise = np.maximum(points[:, 2] - floor, 0.0) / extent
+        screen = np.column_stack([(points[:, :2] - corner) / cell, 1.0 / (1.0 + rise)])
+        rasterize(screen, np.exp(-rise / 0.28)[:, None], triangles, near, dark)
+    return gaussian_filter(dark[..., 0], 0.0155 * extent / cell), corner, cell

@@ -6,7 +6,9 @@ import io
 import tempfile
 import time
 from collections.abc import Callable
+from html import escape
 from importlib import import_module
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ from pliant.core.errors import PliantError
 from pliant.record import Run
 from pliant.viewer.driver import Driver
 from pliant.viewer.frame import Frame
+from pliant.viewer.pose_renderer import background_image
 
 REPLAY_SECONDS = 1.0 / 30.0
 """Simulated time between two frames of a replay, s."""
@@ -36,15 +39,18 @@ class RecordingPanel:
         self._viewer = viewer
         self._clock = 0.0
         gui = viewer.server.gui
-        with gui.add_folder("Record and save", order=order, expand_by_default=False):
-            self.record_button = driver.press(gui.add_button("Record", icon="player-record"), lambda _: self.toggle())
+        with gui.add_folder("Record and save", order=order):
+            self.record_button = driver.press(
+                gui.add_button("Record", icon="player-record"), lambda _: self.record_or_keep()
+            )
+            self._kept = gui.add_html("", visible=False)
             self.replay_button = driver.press(
                 gui.add_button("Replay", icon="repeat", disabled=True), lambda _: self.replay(not self.replaying)
             )
             self.slider = driver.guard(gui.add_slider("replay (s)", 0.0, 1.0, 0.01, 0.0, disabled=True), self._sought)
-            self.save_button = gui.add_button("Save run", icon="download", disabled=True)
+            self.save_button = gui.add_button("Download run", icon="download", disabled=True)
             self.save_button.on_click(lambda event: self._save_run(event.client))
-            self.state_button = gui.add_button("Save state", icon="download")
+            self.state_button = gui.add_button("Download state", icon="download")
             self.state_button.on_click(lambda event: self._save_state(event.client))
             self.picture_button = gui.add_button("Screenshot", icon="camera")
             self.picture_button.on_click(lambda event: self._screenshot(event.client))
@@ -54,8 +60,40 @@ class RecordingPanel:
         """The instant of the replay, s from its beginning."""
         return float(self.slider.value)
 
+    def record_or_keep(self) -> None:
+        """Begin to record; or end it, write the run to a new file of this folder, and replay it."""
+        if not self.recording:
+            self._say(None)
+            self.toggle()
+            return
+        self.stop()
+        if self.run is None:
+            self._say("nothing was recorded: let time go on (Play) while recording")
+            return
+        try:
+            file = self.keep()
+        except (PliantError, OSError) as error:
+            self._say(f"the run cannot be written here: {error}; “Download run” sends it to this browser")
+        else:
+            self._say(f"wrote {file} ({self.run.times[-1] - self.run.times[0]:.2f} s): pliant play {file.name}")
+        self.replay(True)
+
+    def keep(self) -> Path:
+        """Write the last recording to this folder, under a new name."""
+        assert self.run is not None
+        wanted = Path.cwd() / self.file
+        names = (wanted if k == 1 else wanted.with_stem(f"{wanted.stem}-{k}") for k in count(1))
+        file = Path(self.run.save(next(name for name in names if not name.exists())))
+        self._saved = True
+        return file
+
+    def _say(self, text: str | None) -> None:
+        self._kept.visible = text is not None
+        if text is not None:
+            self._kept.content = f'<div role="status" class="pliant-note">{escape(text)}</div>'
+
     def toggle(self) -> None:
-        """Begin to record, or end it."""
+        """Begin to record, or end it without writing a file."""
         if self.recording:
             self.stop()
         else:
@@ -64,7 +102,7 @@ class RecordingPanel:
                 self._viewer.subject.begin_recording()
                 self._name, self._saved = self._viewer.subject.name, False
             self.replay(False)
-            self.record_button.label, self.record_button.color = "Stop recording", "red"
+            self.record_button.label, self.record_button.color = "Stop, keep and replay", "red"
 
     def stop(self) -> None:
         """End recording; what was recorded can be played again and saved."""
@@ -151,7 +189,9 @@ class RecordingPanel:
             client.add_notification("No picture", f"the browser gave none: {error}", color="red")
             return
         client.send_file_download(
-            f"{file_name(self._viewer.subject.name)}.png", png_bytes(picture), save_immediately=True
+            f"{file_name(self._viewer.subject.name)}.png",
+            png_bytes(picture, dark=self._viewer.dark),
+            save_immediately=True,
         )
 
 
@@ -168,12 +208,13 @@ def file_name(name: str) -> str:
     return name.replace(" ", "-").replace("/", "-").replace(",", "")
 
 
-def png_bytes(picture: Any) -> bytes:
-    """A picture (height, width, 3 or 4), 0…255, as a PNG; what is transparent becomes white."""
+def png_bytes(picture: Any, *, dark: bool = False) -> bytes:
+    """A picture (height, width, 3 or 4), 0…255, as a PNG; what is transparent gets the background of the page."""
     pixels = np.asarray(picture, float)
     if pixels.shape[2] == 4:
         cover = pixels[..., 3:] / 255.0
-        pixels = pixels[..., :3] * cover + 255.0 * (1.0 - cover)
+        behind = 255.0 * background_image((pixels.shape[1], pixels.shape[0]), dark=dark)
+        pixels = pixels[..., :3] * cover + behind * (1.0 - cover)
     stream, image = io.BytesIO(), import_module("PIL.Image")  # comes with viser
     image.fromarray(np.rint(pixels).astype(np.uint8)).save(stream, "png", optimize=True)
     return stream.getvalue()

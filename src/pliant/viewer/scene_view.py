@@ -4,7 +4,7 @@ tension, chambers by pressure, arrows of contact forces, and a floor.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,20 +15,23 @@ from pliant.core.types import FloatArray, IndexArray
 from pliant.models.rigid import Obstacle
 from pliant.record import RecordedBody
 from pliant.viewer.appearance import BAND_COUNT, Shading
+from pliant.viewer.arrows import ARROW as ARROW_COLOR
 from pliant.viewer.bands import color_bands
 from pliant.viewer.contents import SceneContents
 from pliant.viewer.frame import Frame
 from pliant.viewer.framing import Framing
-from pliant.viewer.palette import TINTS, map_colors, rgb
+from pliant.viewer.ground import Ground
+from pliant.viewer.lights import set_lights
+from pliant.viewer.palette import OBSTACLE, TINTS, map_colors, rgb
 from pliant.viewer.shapes import balls, shape_triangles
-from pliant.viewer.surfaces import floor_height, grid_spacing, split_creases
+from pliant.viewer.surfaces import floor_height, split_creases
+from pliant.viewer.tones import shown_color
 
-SEE_THROUGH = 0.32
+SEE_THROUGH = 0.22
 """Opacity of transparent bodies."""
 ARROW = 0.22
 """Length of the longest arrow as a fraction of the scene size."""
 _ONE_TRIANGLE = np.array([[0, 1, 2]])
-_OBSTACLE, _ARROW = (168, 175, 186), (201, 42, 42)
 
 
 class SceneView:
@@ -41,8 +44,10 @@ class SceneView:
         frame: Frame,
         view_points: Sequence[FloatArray],
         direction: Any = None,
+        *,
+        dark: bool = False,
     ) -> None:
-        """`view_points` (n, 3) m must be in view at the start; `direction` points to the eye."""
+        """`view_points` (n, 3) m must be in view at the start; `direction` points to the eye; `dark` is the page."""
         self._server = server
         self._contents = contents
         self.framing = Framing(
@@ -52,6 +57,9 @@ class SceneView:
         self._skins: dict[int, _Skin] = {}
         self._solids: dict[int, Any] = {}
         self._boxes: dict[int, tuple[FloatArray, FloatArray]] = {}
+        self._casters: dict[int, tuple[FloatArray, IndexArray]] = {}
+        self._obstacle_casters: list[tuple[FloatArray, IndexArray] | None] = []
+        self._ground = Ground(server, dark=dark)
         for index, body in enumerate(contents.bodies):
             self._add_body(index, body, frame.q[index])
         self._obstacles = [self._add_obstacle(k, thing, frame) for k, thing in enumerate(contents.obstacles)]
@@ -73,22 +81,38 @@ class SceneView:
                 if handle is not None and obstacle.motion is not None:
                     _set_pose(handle, pose)
             for strand, handle, part in zip(self._contents.strands, self._cables, shading.cables, strict=False):
-                path = _segments(strand.path(q))
-                handle.points = path
-                handle.colors = np.broadcast_to(_map_rgb(part), path.shape).astype(np.uint8)
+                handle.points = _segments(strand.path(q))
+                handle.colors = _map_rgb(part, lit=False)
             for (handle, nodes), chamber, part in zip(
                 self._chambers, self._contents.chambers, shading.chambers, strict=False
             ):
                 handle.vertices, handle.color = q[chamber.index][nodes], tuple(int(x) for x in _map_rgb(part))
             self._show_arrows(frame.arrows, shading)
-            if self.framing.follow(*_corners(list(vertices.values()))):
+            grew = self.framing.follow(*_corners(list(vertices.values())))
+            if grew:
                 self._set_floor()
+            self._ground.cast(self._shadow_casters(frame, vertices), at_once=grew)
+
+    def set_dark(self, dark: bool) -> None:
+        """Draw on a `dark` or a light page."""
+        self._ground.dark = dark
+        self._set_floor()
 
     def fit(self, frame: Frame, client: Any = None) -> None:
         """Fit the camera of `client`, or of all browsers for None, to the contents of `frame`."""
         points = np.concatenate(list(self._surface_points(frame).values()))
         self.framing.show(*_bounds(points, self._contents.obstacles, frame.obstacles), client)
         self._set_floor()
+
+    def _shadow_casters(self, frame: Frame, vertices: dict[int, FloatArray]) -> Iterator[tuple[FloatArray, IndexArray]]:
+        """Points (n, 3) m and triangles (t, 3) of whatever casts a shadow; `vertices` are those of the bodies."""
+        for index, skin in self._skins.items():
+            yield vertices[index], skin.triangles
+        for index, (points, triangles) in self._casters.items():
+            yield frame.q[index][0] + points @ frame.q[index][1:].T, triangles
+        for pose, caster in zip(frame.obstacles, self._obstacle_casters, strict=False):
+            if caster is not None:
+                yield pose[0] + caster[0] @ pose[1:].T, caster[1]
 
     def _surface_points(self, frame: Frame) -> dict[int, FloatArray]:
         """Surface points (n, 3) m of each body by index; of rigid ones the corners of their bounding box."""
@@ -111,9 +135,9 @@ class SceneView:
         lines = np.stack([points[view_points], ends], axis=1)
         if self._arrows is None:
             thick = 0.0035 * self.size
-            self._arrows = self._server.scene.add_arrows(
-                "/contact forces", lines, _ARROW, shaft_radius=thick, head_radius=2.6 * thick, head_length=6.0 * thick
-            )
+            color = shown_color(rgb(ARROW_COLOR), linear=True)
+            sizes_m = {"shaft_radius": thick, "head_radius": 2.6 * thick, "head_length": 6.0 * thick}
+            self._arrows = self._server.scene.add_arrows("/contact forces", lines, color, **sizes_m)
         self._arrows.points, self._arrows.visible = lines, True
 
     def _add_body(self, index: int, body: RecordedBody, q: FloatArray) -> None:
@@ -133,17 +157,19 @@ class SceneView:
                 return
             points, triangles = balls(points, body.radius)
         self._solids[index] = self._add_surface(name, points, triangles, color)
-        self._boxes[index] = _corners([points])
+        self._casters[index], self._boxes[index] = (points, triangles), _corners([points])
         _set_pose(self._solids[index], q)
 
     def _add_obstacle(self, index: int, obstacle: Obstacle, frame: Frame) -> Any:
         shape = obstacle.shape
-        surface = shape_triangles(shape, half_width=1.5 * self.size)
-        if surface is None:
+        plane = isinstance(shape.solid, Plane)
+        surface = None if _is_floor(obstacle) else shape_triangles(shape, half_width=0.75 * self.size)
+        self._obstacle_casters.append(None if plane or surface is None else (surface[0], surface[1].astype(np.int64)))
+        if surface is None:  # the grid is the floor
             return None
-        # the floor is seen through from below, so that nothing hides behind it
-        opacity = 0.35 if isinstance(shape.solid, Plane) else None
-        handle = self._add_surface(f"/obstacles/{index} {obstacle.name}", *surface, _OBSTACLE, opacity=opacity)
+        # a wall is seen through, so that nothing hides behind it
+        opacity = 0.35 if plane else None
+        handle = self._add_surface(f"/obstacles/{index} {obstacle.name}", *surface, _rgb(OBSTACLE), opacity=opacity)
         _set_pose(handle, frame.obstacles[index])
         return handle
 
@@ -158,7 +184,7 @@ class SceneView:
     def _add_cable(self, index: int, path: FloatArray) -> Any:
         name = f"/cables/{index} {self._contents.strands[index].spec.name}"
         return self._server.scene.add_line_segments(
-            name, _segments(path), _map_rgb(0.0), thickness=4.0, thickness_units="screen"
+            name, _segments(path), _map_rgb(0.0, lit=False), thickness=4.0, thickness_units="screen"
         )
 
     def _add_chamber(self, index: int, q: Sequence[FloatArray]) -> tuple[Any, IndexArray]:
@@ -175,33 +201,27 @@ class SceneView:
         return handle, source
 
     def _floor(self) -> float:
-        """Height of the grid, m: that of a level plane among the obstacles, else at or below the bodies."""
-        for obstacle in self._contents.obstacles:
-            solid = obstacle.shape.solid
-            if isinstance(solid, Plane) and solid.normal[2] > 0.999 and obstacle.motion is None:
-                return float(solid.point[2])
+        """Height of the floor, m: that of a level plane among the obstacles, else at or below the bodies."""
+        level = next((obstacle for obstacle in self._contents.obstacles if _is_floor(obstacle)), None)
+        if level is not None:
+            return float(level.shape.solid.point[2])
         return floor_height(self.framing.lower, self.framing.upper)
 
     def _set_scene(self) -> None:
-        scene = self._server.scene
-        scene.set_up_direction("+z")
-        scene.add_light_directional("/light", intensity=1.2, position=(0.3, -1.0, 0.5))
+        self._server.scene.set_up_direction("+z")
+        set_lights(self._server.scene, self.framing.direction)
         self._set_floor()
 
     def _set_floor(self) -> None:
-        """Draw the floor grid for the present view box."""
-        scene, size = self._server.scene, self.framing.size
-        spacing, floor = grid_spacing(self.framing.lower, self.framing.upper), self._floor()
-        width = spacing * 2.0 * np.ceil(1.5 * size / spacing)
-        position = (*np.round(self.framing.center[:2] / spacing) * spacing, floor + 1e-3 * size)
-        look = {"cell_color": (214, 218, 224), "section_color": (182, 188, 198), "position": position}
-        scene.add_grid("/floor", width, width, cell_size=spacing, section_size=5.0 * spacing, **look)
+        """Draw the floor for the present view box."""
+        self._ground.place(self.framing.lower, self.framing.upper, self._floor())
 
 
 class _Skin:
     """The surface of a volume: one mesh of plain colour whose vertices are streamed, or one for each band of colour."""
 
     def __init__(self, server: Any, name: str, triangles: IndexArray, q: FloatArray, color: Any) -> None:
+        self.triangles = np.ascontiguousarray(triangles)
         self._corners, self._source = split_creases(q, triangles)
         self._scene, self._name = server.scene, name
         self._plain = server.scene.add_mesh_simple(name, q[self._source], self._corners, color=color, side="double")
@@ -227,12 +247,18 @@ class _Skin:
             handle.visible = True
 
     def _add_band(self, index: int) -> Any:
-        color = map_colors(np.array((index + 0.5) / BAND_COUNT))
+        color = _map_rgb((index + 0.5) / BAND_COUNT)
         # a sibling: what hangs below a mesh is hidden with it
         name = f"{self._name}, colour {index}"
         return self._scene.add_mesh_simple(
-            name, np.zeros((3, 3)), _ONE_TRIANGLE, color=tuple(color), side="double", visible=False
+            name, np.zeros((3, 3)), _ONE_TRIANGLE, color=color, side="double", visible=False
         )
+
+
+def _is_floor(obstacle: Obstacle) -> bool:
+    """Whether an obstacle is a level plane that stays: it is drawn as the floor."""
+    solid = obstacle.shape.solid
+    return isinstance(solid, Plane) and solid.normal[2] > 0.999 and obstacle.motion is None
 
 
 def _bounds(
@@ -270,10 +296,10 @@ def _set_pose(handle: Any, pose: FloatArray) -> None:
     handle.position, handle.wxyz = pose[0], np.array([w, x, y, z])
 
 
-def _map_rgb(fraction: Any) -> Any:
-    """Colour of the map, (3,), 0…255."""
-    return np.rint(255.0 * map_colors(np.array(float(fraction)))).astype(np.uint8)
+def _map_rgb(fraction: Any, *, lit: bool = True) -> Any:
+    """What to send for a colour of the map, (3,), 0…255."""
+    return shown_color(map_colors(np.array(float(fraction))), lit=lit)
 
 
 def _rgb(color: str) -> Any:
-    return np.rint(255.0 * rgb(color)).astype(np.uint8)
+    return shown_color(rgb(color))

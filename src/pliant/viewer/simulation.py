@@ -8,6 +8,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from pliant.viewer.panel import strip_html, table_html
 from pliant.viewer.properties import Properties
 from pliant.viewer.recording_panel import RecordingPanel
 from pliant.viewer.subject import SLIDERS, TARGET, Demand, FinishedError, Subject
-from pliant.viewer.viewer import LOOPBACK, Viewer
+from pliant.viewer.viewer import LOOPBACK, Viewer, following
 from pliant.viewer.world_subject import WorldSubject
 
 STEPS = ("1 ms", "2 ms", "5 ms", "10 ms", "20 ms")
@@ -164,6 +165,28 @@ class LiveSimulation(Viewer):
         self.recording_panel = RecordingPanel(self, driver, order=_KEEP)
         self.inputs: Any = None
         self._parts: list[Any] = []
+        self._add_keys()
+        keys = gui.add_button("Keys (?)", icon="keyboard", color="gray", order=_KEEP + 9.0)
+        keys.on_click(lambda event: self.shortcuts.show(event.client))
+
+    def _add_keys(self) -> None:
+        def next_mode(_: Any) -> None:
+            if self.mode is not None:
+                self.mode.value = following(self.mode.options, self.mode.value)
+
+        def change_speed(step: int) -> None:
+            place = SPEEDS.index(self.speed.value) + step
+            self.speed.value = SPEEDS[min(max(place, 0), len(SPEEDS) - 1)]
+
+        add, panel = self.shortcuts.add, self.recording_panel
+        add("N", "one step, then pause", lambda _: self.step())
+        add("Z", "reset: back to the start", lambda _: self.reset())
+        add("J", "slower", lambda _: change_speed(-1))
+        add("K", "faster", lambda _: change_speed(1))
+        add("M", "next drive: controller, sliders, target", next_mode)
+        add("R", "record; again: keep the file and replay it", lambda _: panel.record_or_keep())
+        add("V", "replay the recording, or go on", lambda _: panel.replay(not panel.replaying))
+        self._add_look_keys()
 
     def _install(self, subject: Subject) -> None:
         """Replace the present subject and its controls by `subject`."""
@@ -189,7 +212,7 @@ class LiveSimulation(Viewer):
 
     def _add_parts(self, subject: Any) -> None:
         gui, driver = self.server.gui, self.driver
-        self._about.content = f'<div style="margin:0 1em .5em;font-size:.8em;opacity:.75">{subject.about}</div>'
+        self._about.content = f'<div class="pliant-note">{escape(subject.about)}</div>'
         self._about.visible = bool(subject.about)
         self.mode = gui.add_dropdown("drive", subject.modes, initial_value=subject.modes[0], order=_MODE)
         self.mode.visible = len(subject.modes) > 1
@@ -215,9 +238,10 @@ class LiveSimulation(Viewer):
 
     def _change_mode(self) -> None:
         """Apply the drive mode: sliders are disabled in inverse control, and the target starts at the tip."""
-        aims = self.driver.value(self.mode) == TARGET
+        mode = self.driver.value(self.mode)
+        aims = mode == TARGET
         self._gizmos.aim(aims, self.subject.frame().tip if aims else None)
-        self.inputs.set_disabled(self.subject.actuators, self.driver.value(self.mode) != SLIDERS)
+        self.inputs.set_disabled(self.subject.idle(mode))
         self.ask()
 
     def _build(self, build: Callable[[], Subject], name: str) -> None:
@@ -320,7 +344,7 @@ class LiveSimulation(Viewer):
                 self._strip.content = strip_html(
                     self._pace.stages, self._pace.seconds, self._pace.step if subject.timed else None
                 )
-            if self._playing and self.driver.value(self.mode) == TARGET:
+            if self._playing and self.driver.value(self.mode) != SLIDERS:
                 for actuator, amount in subject.actuation().items():
                     self.inputs.follow(actuator, amount)
         if self.recording_panel.replaying:

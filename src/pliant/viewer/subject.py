@@ -12,7 +12,7 @@ from pliant.viewer.contents import SceneContents
 from pliant.viewer.frame import Frame
 from pliant.viewer.inputs import Range
 
-SLIDERS, TARGET, AUTOMATIC = "direct: sliders", "inverse: drag the target", "automatic"
+SLIDERS, TARGET, AUTOMATIC = "direct: sliders", "inverse: drag the target", "automatic: own controller"
 """Drive modes: actuators set by sliders, inverse control of the tip, or the subject's own controller."""
 
 
@@ -76,8 +76,11 @@ class Subject(Protocol):
         """Seconds of the stages of the last step."""
 
     @property
-    def actuators(self) -> tuple[Any, ...]:
-        """Handles whose sliders are disabled outside the mode `SLIDERS`."""
+    def static(self) -> bool:
+        """Whether a timed step is a static equilibrium, without inertia."""
+
+    def idle(self, mode: str) -> tuple[Any, ...]:
+        """Handles whose sliders have no effect in `mode`."""
 
     @property
     def has_contacts(self) -> bool:
@@ -102,7 +105,7 @@ class Subject(Protocol):
         """Values that bodies are coloured by."""
 
     def actuation(self) -> Mapping[Any, float]:
-        """The actuation of the last inverse step by actuator, in SI."""
+        """The actuation of the last step by actuator, in the quantity of its slider, SI."""
 
     def state_file(self) -> tuple[str, bytes]:
         """The present state as a file: name and content."""

@@ -26,7 +26,8 @@ class SurfaceFrames:
     `frames` (T, n, 3) m are the positions of the vertices; a surface that never moves may give (1, n, 3). `values`
     (T, n) colour it, in the unit named by `value_label`, such as "von Mises stress (kPa)"; surfaces with the same label
     share a colour scale. Where they are None it has the plain `color` '#rrggbb' (None picks one), and `label` is its
-    name in the legend. `in_front` draws it over everything else, even where other surfaces hide it.
+    name in the legend. `in_front` draws it over everything else, even where other surfaces hide it; `opacity` below 1
+    lets what is behind and inside shine through.
     """
 
     triangles: IndexArray
@@ -36,6 +37,7 @@ class SurfaceFrames:
     value_label: str = ""
     color: str | None = None
     in_front: bool = False
+    opacity: float = 1.0
 
     def __post_init__(self) -> None:
         name = f"surface {self.label!r}: "
@@ -47,6 +49,8 @@ class SurfaceFrames:
         if self.values is not None:
             values = finite_array(name + "values", self.values, shape=frames.shape[:2])
             object.__setattr__(self, "values", values)
+        if not 0.0 < self.opacity <= 1.0:
+            raise InputError(f"{name}opacity must be above 0 and at most 1, got {self.opacity!r}")
         if self.color is not None:
             object.__setattr__(self, "color", check_color(name + "color", self.color))
 
@@ -123,9 +127,13 @@ def bounds(surfaces: Sequence[SurfaceFrames]) -> tuple[FloatArray, FloatArray]:
     return lower, upper
 
 
-def floor_height(lower: FloatArray, upper: FloatArray) -> float:
-    """Height of the drawn floor [m]: z = 0 where the motion stays just above it, else a little below the motion."""
+def floor_height(lower: FloatArray, upper: FloatArray, floor: float | None = None) -> float:
+    """Height of the drawn floor [m]: `floor`, where there is one within view; else z = 0 where the motion stays just
+    above it, or a little below the motion.
+    """
     diagonal = float(np.linalg.norm(upper - lower))
+    if floor is not None and lower[2] - floor <= diagonal:
+        return floor
     if -0.01 * diagonal <= lower[2] <= 0.35 * diagonal:
         return 0.0
     return float(lower[2] - 0.06 * diagonal)

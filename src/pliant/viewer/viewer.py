@@ -12,7 +12,7 @@ import traceback
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from contextlib import redirect_stdout
+from contextlib import redirect_stdout, suppress
 from html import escape
 from types import TracebackType
 from typing import Any
@@ -25,11 +25,15 @@ from pliant.viewer.driver import Driver
 from pliant.viewer.frame import Frame
 from pliant.viewer.picking import pick
 from pliant.viewer.scene_view import SceneView
+from pliant.viewer.shortcuts import Shortcuts
 
 FRAME_SECONDS = 1.0 / 40.0
 """Least time between two frames, s."""
 LOOPBACK = "127.0.0.1"
 """The loopback address: only this machine can connect."""
+
+LAST_PORT = 65535
+"""Largest number of a port."""
 
 
 class Viewer(ABC):
@@ -52,7 +56,11 @@ class Viewer(ABC):
         self._redraw = True
         self._threads = [threading.Thread(target=self._draw_on, name="pliant viewer", daemon=True)]
         gui = self.server.gui
-        gui.configure_theme(show_logo=False, show_share_button=False, control_width="medium")
+        self.dark = False
+        self._theme_chosen = False
+        self._set_theme(dark=False)
+        self.shortcuts = Shortcuts(self.server, self.driver)
+        self.shortcuts.add_themes(self._follow_browser)
         self.readout = gui.add_html("")
         self._message = gui.add_html("", visible=False)
         self.picked = gui.add_html("", visible=False)
@@ -138,14 +146,51 @@ class Viewer(ABC):
         """Draw once, in the viewer's own thread."""
 
     def _add_play_button(self) -> None:
+        def toggle(_: Any) -> None:
+            self.pause() if self._playing else self.play()
+
         self.play_button = self.server.gui.add_button("Play", icon="player-play", color="blue")
-        self.driver.press(self.play_button, lambda _: self.pause() if self._playing else self.play())
+        self.driver.press(self.play_button, toggle)
+        self.shortcuts.add("P", "play or pause", toggle)
+
+    def choose_theme(self, *, dark: bool) -> None:
+        """Show dark or light pages, whatever browsers prefer."""
+        self._theme_chosen = True
+        self._set_theme(dark=dark)
+
+    def _follow_browser(self, dark: bool) -> None:
+        """A browser prefers dark pages or not: it gets its way while it is alone and no one chose."""
+        if not self._theme_chosen and len(self.server.get_clients()) <= 1:
+            self._set_theme(dark=dark)
+
+    def _set_theme(self, *, dark: bool) -> None:
+        self.dark = dark
+        self.server.gui.configure_theme(
+            show_logo=False, show_share_button=False, control_width="medium", dark_mode=dark
+        )
+        if self._scene_view is not None:
+            self._scene_view.set_dark(dark)
+
+    def _add_look_keys(self) -> None:
+        """Keys that change how the scene looks: of what `appearance` and the camera are now."""
+
+        def see_through(_: Any) -> None:
+            self.appearance.see_through.value = not self.appearance.see_through.value
+
+        def next_color(_: Any) -> None:
+            mode = self.appearance.mode
+            mode.value = following(mode.options, mode.value)
+
+        self.shortcuts.add("F", "show all of the scene", lambda event: self.fit(event.client), guarded=False)
+        self.shortcuts.add("T", "see through bodies, or not", see_through)
+        self.shortcuts.add("C", "next body colour", next_color)
+        self.shortcuts.add("L", "light or dark page", lambda _: self.choose_theme(dark=not self.dark), guarded=False)
 
     def _set_scene_view(self, contents: SceneContents, frame: Frame, view_points: Any, direction: Any = None) -> None:
         """Build the scene anew; browsers show all of it, from `direction`."""
         self.server.scene.reset()
         self._contents, self._shown_frame = contents, (contents, frame)
-        self._scene_view = SceneView(self.server, contents, frame, view_points, direction)
+        self._scene_view = SceneView(self.server, contents, frame, view_points, direction, dark=self.dark)
 
     def _frame_new_client(self, client: Any) -> None:
         """Frame the scene in a new browser, whose page has its own aspect ratio."""
@@ -206,8 +251,11 @@ class Viewer(ABC):
         if text is None:
             self.error = None
         else:
-            style = f"margin:0 1em .6em;padding:.5em .7em;border-radius:4px;background:{color};color:#fff"
-            self._message.content = f'<div style="{style};font-size:.8em">{escape(kind)}: {escape(text)}</div>'
+            style = (
+                f"margin:0 1em .6em;padding:.5em .7em;border-radius:4px;background:{color};color:#fff;font-size:.8em"
+            )
+            role = "alert" if kind == "stopped" else "status"
+            self._message.content = f'<div role="{role}" style="{style}">{escape(kind)}: {escape(text)}</div>'
         self._message.visible = text is not None
 
     def _draw(self, frame: Frame, values: Any) -> None:
@@ -221,8 +269,9 @@ class Viewer(ABC):
         point = None if shown is None else pick(*shown, event.ray_origin, event.ray_direction)
         self.picked.visible = point is not None
         if point is not None:
-            style = "margin:0 1em .6em;font-size:.8em;user-select:all"
-            self.picked.content = f'<div style="{style}">{escape(point.text)}</div>'
+            self.picked.content = (
+                f'<div role="status" class="pliant-note" style="user-select:all">{escape(point.text)}</div>'
+            )
 
     def _sleep_until(self, due: float) -> None:
         """Wait for the clock to reach `due` (s); the end of the viewer cuts it short."""
@@ -231,10 +280,19 @@ class Viewer(ABC):
             self._ended.wait(left)
 
 
-def check_port(host: str, port: int) -> None:
-    """Raise unless `port` of `host` can be served."""
-    if not 0 <= port <= 65535:
-        raise InputError(f"port must be 0 (any free one) to 65535, got {port}")
+def following(choices: Any, present: Any, step: int = 1) -> Any:
+    """The choice after the `present` one, around at the end; or `step` further."""
+    listed = list(choices)
+    return listed[(listed.index(present) + step) % len(listed)]
+
+
+def check_port(host: str, port: int, *, exact: bool = True) -> None:
+    """Raise unless `port` of `host` can be served; a taken one is refused where it must be `exact`ly that."""
+    if isinstance(port, bool) or not isinstance(port, int) or not 0 <= port <= LAST_PORT:
+        raise InputError(f"port must be a whole number, 0 (any free one) to {LAST_PORT}, got {port!r}")
+    if not isinstance(host, str) or not host.strip():
+        raise InputError(f"host must be an address of this machine, such as {LOOPBACK}, got {host!r}")
+    port = port if exact else 0  # where the next free port will do, the host has to be one of ours still
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -251,10 +309,19 @@ def check_port(host: str, port: int) -> None:
             ) from error
 
 
+def _free_port(host: str, first: int) -> int:
+    """`first` or the next port of `host` that is free, 0 (any) where the next hundred are taken."""
+    for port in range(first, min(first + 100, LAST_PORT + 1)):
+        with suppress(InputError):
+            check_port(host, port)
+            return port
+    return 0
+
+
 def start_server(host: str, port: int, title: str) -> Any:
-    """A web server of viser at `port` of `host`."""
+    """A web server of viser at `port` of `host`, or at the next free one."""
     viser = extra("viser", "the viewer needs viser, which is not installed", "viewer")
     # a browser may leave while a picture is on its way to it, and nothing is lost by that
     warnings.filterwarnings("ignore", message="Queued a .* on a closed connection", category=UserWarning)
     with redirect_stdout(io.StringIO()):  # it greets, whatever `verbose` says
-        return viser.ViserServer(host=host, port=port, label=title, verbose=False)
+        return viser.ViserServer(host=host, port=_free_port(host, port) if port else 0, label=title, verbose=False)

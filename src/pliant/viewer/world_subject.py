@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from pliant.actuators import Actuator, ActuatorRows, Cavity
+from pliant.actuators import Cavity
 from pliant.actuators.values import Displacement, VolumeRatio
-from pliant.control import Effector, Inverse
+from pliant.control import Effector
 from pliant.core.errors import ConvergenceError, InputError
 from pliant.core.types import FloatArray
 from pliant.models.volume import Support
 from pliant.record import Recorder, Run
 from pliant.robots import Marker
-from pliant.stepping import ImplicitEuler, StepInfo
+from pliant.stepping import StepInfo
 from pliant.stepping.minimum_energy import Geometric
 from pliant.viewer.contents import SceneContents
 from pliant.viewer.dragging import DraggedMotion, center_of, draggable, with_motions
@@ -24,7 +24,9 @@ from pliant.viewer.frame import Frame, world_frame
 from pliant.viewer.inputs import Range, scalar, world_ranges
 from pliant.viewer.properties import rebuilt
 from pliant.viewer.recording_panel import file_bytes
+from pliant.viewer.steppers import Steppers
 from pliant.viewer.subject import AUTOMATIC, SLIDERS, TARGET, Demand, Handle
+from pliant.viewer.tips import tip_position, world_actuators
 from pliant.world import State, World
 
 DRAG_SPEED = 0.25
@@ -33,8 +35,6 @@ DRAG_STRIDE = 0.002
 """Largest displacement of a dragged obstacle per quasi-static step, m."""
 SHAPE_SECONDS = 0.1
 """Time assigned to a quasi-static step, s: recordings play at this rate."""
-TARGET_SPEED = 0.25
-"""Fastest approach of a target by the tip, m/s."""
 LEAST_RATIO, LARGEST_RATIO = 0.6, 3.0
 """Range of the volume ratio of a chamber in geometric simulation."""
 STRIDE = 0.1
@@ -43,13 +43,20 @@ LARGEST_LIFT = 0.04
 """Largest common displacement of lifted supports, m."""
 
 
+CONTROLLER_LEFT = (
+    "The controller of the file refers to its own bodies, so it does not drive this changed world: to keep it, change "
+    "the material there, or give --set NAME=VALUE."
+)
+"""Shown after materials were changed in the panel."""
+
+
 class WorldSubject:
-    """A world with a `tip` to position and the `actuators` of its inverse problem.
+    """A world with a `tip` to position, a marker or an effector, and the `actuators` of its inverse problem.
 
     `geometric` drives chambers by their volume with `pl.Geometric`, without time. The supports in `lifted` are raised
     together. `usual_step` (s) is the length of a step to begin with. `control(t, state)` gives the controls
-    of the step that ends at t (s), for `stepper`, where the world drives itself. `state` and `info` are those of the
-    last step.
+    of the step that ends at t (s), where the world drives itself. `stepper` makes the steps, a quasi-static one too;
+    its inverse, where it has one, is used in the mode `TARGET`. `state` and `info` are those of the last step.
     """
 
     def __init__(
@@ -58,7 +65,7 @@ class WorldSubject:
         *,
         name: str = "",
         about: str = "",
-        tip: Marker | None = None,
+        tip: Marker | Effector | None = None,
         actuators: Sequence[Any] = (),
         geometric: bool = False,
         lifted: Sequence[Support] = (),
@@ -75,21 +82,38 @@ class WorldSubject:
         self.lifted = tuple(lifted)
         self.usual_step = usual_step
         self.control, self.stepper = control, stepper
+        self._steppers = Steppers(stepper, tip, actuators)
         self._dragged = {k: DraggedMotion() for k, one in enumerate(world.obstacles) if draggable(one)}
         self.world = with_motions(world, self._dragged)
         self.contents = SceneContents.of_world(self.world)
         self.state: State = self.world.initial_state()
         self.info: StepInfo | None = None
-        self._effector = None if tip is None else Effector(tip, max_speed=TARGET_SPEED, name="tip")
-        self._inverter: ImplicitEuler | None = None
+        self._tip_position = tip_position(tip, self.world)
+        self._all_actuators = world_actuators(self.world)
         self._recorder: Recorder | None = None
-        self._steppers: list[Any] = []
+        self._recorded_steppers: list[Any] = []
 
     @property
     def modes(self) -> tuple[str, ...]:
-        """By sliders; by a target too where an inverse has something to move and to use; by a control of its own."""
+        """By a control of its own; by sliders; by a target where an inverse has something to move and to use, first
+        where the scene has an inverse and nothing that gives its targets.
+        """
         aims = self.tip is not None and bool(self.actuators) and self.timed
-        return (SLIDERS, *((TARGET,) if aims else ()), *((AUTOMATIC,) if self.control is not None else ()))
+        own = (AUTOMATIC,) if self.control is not None and self.timed else ()
+        by_hand = (SLIDERS, TARGET) if aims else (SLIDERS,)
+        return (*own, *(by_hand[::-1] if self._steppers.inverse is not None else by_hand))
+
+    @property
+    def static(self) -> bool:
+        """Whether each step is a static equilibrium, and time the pace of the controls."""
+        return self._steppers.is_static
+
+    def idle(self, mode: str) -> tuple[Any, ...]:
+        """Actuators, and supports of an inverse, whose sliders have no effect in `mode`."""
+        if mode == SLIDERS:
+            return ()
+        driven = self.actuators if mode == TARGET else (*self.actuators, *self._all_actuators)
+        return tuple(getattr(one, "support", one) for one in driven)
 
     @property
     def ranges(self) -> list[Range]:
@@ -143,20 +167,19 @@ class WorldSubject:
         controls = dict(demand.controls)
         if not demand.gravity:
             controls["gravity"] = np.zeros(3)
+        idle = self.idle(demand.mode)
+        controls = {handle: value for handle, value in controls.items() if handle not in idle}
         stepper: Any
         if not self.timed:
             stepper = Geometric()
         elif demand.mode == TARGET:
-            effector, stepper = self._inverse(dt)
-            controls = {handle: value for handle, value in controls.items() if handle not in self.actuators}
-            controls[effector] = demand.target
+            stepper = self._steppers.targeted(dt, others=self.control is not None)
+            controls |= self._other_targets(dt) | {self._steppers.aimed: demand.target}
         elif demand.mode == AUTOMATIC:
-            assert self.control is not None
-            stepper = ImplicitEuler(dt) if self.stepper is None else replace(self.stepper, dt=dt)
-            own = dict(self.control(self.state.time + dt, self.state))
-            controls = {handle: value for handle, value in controls.items() if handle == "gravity"} | own
+            stepper = self._steppers.automatic(dt)
+            controls |= self._own_controls(dt)
         else:
-            stepper = ImplicitEuler(dt)
+            stepper = self._steppers.direct(dt)
         state, info = self._stepped(stepper, controls)
         if self._recorder is not None and info.inverse is not None:
             # the record holds the forces of the inverse; a direct step with them is what a replay repeats
@@ -165,6 +188,17 @@ class WorldSubject:
         self.state, self.info = state, info
         if self._recorder is not None:
             self._record(stepper, info, controls)
+
+    def _own_controls(self, dt: float) -> dict[Any, Any]:
+        """Controls of the scene for the step of dt (s)."""
+        assert self.control is not None
+        return dict(self.control(self.state.time + dt, self.state))
+
+    def _other_targets(self, dt: float) -> dict[Any, Any]:
+        """Targets of the scene for its effectors beside the tip."""
+        others = self._steppers.others if self.control is not None else ()
+        own = self._own_controls(dt) if others else {}
+        return {effector: own[effector] for effector in others if effector in own}
 
     def _stepped(self, stepper: Any, controls: Mapping[Any, Any]) -> tuple[State, StepInfo]:
         """One step; a diverging motion raises a `ConvergenceError` of its own."""
@@ -194,17 +228,17 @@ class WorldSubject:
     def frame(self) -> Frame:
         """The present frame."""
         state, info = self.state, self.info
-        return world_frame(state, info, None if self.tip is None else self.tip.at(state))
+        return world_frame(state, info, self._tip_position(state))
 
     def values(self, mode: str, frame: Frame) -> dict[int, FloatArray]:
         """Values that bodies are coloured by."""
         return self.contents.values(mode, frame.q)
 
     def actuation(self) -> dict[Any, float]:
-        """Actuation: displacement (m), or pressure (Pa) of a chamber."""
-        if self.info is None or self.info.assembly is None:
+        """What the last step gave the actuators, in the quantity (SI) of their sliders."""
+        if self.info is None or self.info.assembly is None or not self.timed:
             return {}
-        return {a: float(self.info.actuation(a)[1 if isinstance(a, Cavity) else 0]) for a in self.actuators}
+        return {a: float(a.slider_amount(*self.info.actuation(a))) for a in self._all_actuators}
 
     def state_file(self) -> tuple[str, bytes]:
         """The present state as `State.save` writes it."""
@@ -212,16 +246,20 @@ class WorldSubject:
 
     def rebuilt(self, stiffness: Sequence[float], friction: Sequence[float]) -> WorldSubject:
         """The same with other moduli (times `stiffness`) and `friction`, from the start."""
-        others = (self.tip, self.actuators, self.lifted)
-        world, (tip, actuators, lifted) = rebuilt(self.original, stiffness=stiffness, friction=friction, others=others)
+        fresh_stepper = None if self.stepper is None else replace(self.stepper)
+        others = (self.tip, self.actuators, self.lifted, fresh_stepper)
+        world, (tip, actuators, lifted, stepper) = rebuilt(
+            self.original, stiffness=stiffness, friction=friction, others=others
+        )
+        about = self.about if self.control is None else f"{self.about} {CONTROLLER_LEFT}".strip()
         return WorldSubject(
-            world, name=self.name, about=self.about, tip=tip, actuators=actuators, geometric=not self.timed,
-            lifted=lifted, usual_step=self.usual_step,
+            world, name=self.name, about=about, tip=tip, actuators=actuators, geometric=not self.timed,
+            lifted=lifted, usual_step=self.usual_step, stepper=stepper,
         )  # fmt: skip
 
     def begin_recording(self) -> None:
         """Record from now on."""
-        self._steppers = []
+        self._recorded_steppers = []
         self._recorder = Recorder(self.world, self.state)
 
     def end_recording(self) -> Run | None:
@@ -232,15 +270,15 @@ class WorldSubject:
         if len(run.times) < 2:
             return None
         moved = {k: motion.recorded() for k, motion in self._dragged.items() if motion.moved}
-        stepper = self._steppers[0] if len(self._steppers) == 1 and self.timed else None
+        stepper = self._recorded_steppers[0] if len(self._recorded_steppers) == 1 and self.timed else None
         controls = () if stepper is None else run.controls
         return replace(run, world=with_motions(self.original, moved), stepper=stepper, controls=controls)
 
     def _record(self, stepper: Any, info: StepInfo, controls: Mapping[Any, Any]) -> None:
         assert self._recorder is not None
         self._recorder.add(self.state, info, controls)
-        if stepper not in self._steppers:
-            self._steppers.append(stepper)
+        if stepper not in self._recorded_steppers:
+            self._recorded_steppers.append(stepper)
 
     def _drag(self, dt: float, displacements: FloatArray) -> None:
         most = DRAG_SPEED * dt if self.timed else DRAG_STRIDE
@@ -249,30 +287,6 @@ class WorldSubject:
             length = float(np.linalg.norm(offset))
             moved = motion.displacement + offset * min(1.0, most / max(length, 1e-300))
             motion.move(self.state.time, self.state.time + dt, moved)
-
-    def _inverse(self, dt: float) -> tuple[Effector, ImplicitEuler]:
-        """Effector and stepper of the inverse, made once for each step length."""
-        assert self._effector is not None
-        if self._inverter is None or self._inverter.dt != dt:
-            inverse = Inverse(effectors=[self._effector], actuators=self.actuators)
-            self._inverter = ImplicitEuler(dt, solver=inverse)
-        return self._effector, self._inverter
-
-
-def inferred_tip(world: World) -> tuple[Marker | None, tuple[Any, ...]]:
-    """A marker at the node of the first actuated body farthest from its constrained nodes; and the actuators."""
-    actuators = tuple(m.spec for m in world.constraints if isinstance(m, ActuatorRows) and isinstance(m.spec, Actuator))
-    for actuator in actuators:
-        for body in actuator.bodies:
-            model = world.models[world.index(body)]
-            constrained = getattr(model, "constrained", None)
-            if getattr(body, "mesh", None) is None or constrained is None or not np.any(constrained):
-                continue
-            rest = body.mesh.points
-            fixed = rest[np.asarray(constrained).reshape(len(rest), -1).any(axis=1)]
-            away = np.linalg.norm(rest - fixed.mean(axis=0), axis=1)
-            return Marker(body, rest[int(np.argmax(away))]), actuators
-    return None, ()
 
 
 def _lift_range(supports: Sequence[Support]) -> Range:

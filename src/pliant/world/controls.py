@@ -11,6 +11,7 @@ from pliant.actuators import Actuator
 from pliant.actuators.values import Displacement, Force, Placement, Pressure, Traction, Wrench
 from pliant.core.checks import finite_array
 from pliant.core.errors import InputError
+from pliant.core.one_line import short
 from pliant.core.types import FloatArray
 from pliant.models.rod import RodLoad
 from pliant.models.volume import PointLoad, PressureLoad, Support, TractionLoad
@@ -49,7 +50,8 @@ def resolve_controls(controls: Mapping[Any, Any] | None, handles: frozenset[Any]
             continue
         if handle not in handles:
             raise InputError(
-                f"{handle!r} is not an actuator, load or support of this world; add it to the scene before compile()"
+                f"{short(handle)} is not an actuator, load or support of this world; add it to the scene before "
+                "compile()"
             )
         resolved[handle] = _resolve(handle, value)
     return resolved

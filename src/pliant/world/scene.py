@@ -20,6 +20,7 @@ from pliant.constraints.rows import Constraint, RowView
 from pliant.constraints.sheath import Sheath, SheathRows
 from pliant.core.checks import finite_array, non_negative, positive
 from pliant.core.errors import InputError
+from pliant.core.one_line import short
 from pliant.core.types import FloatArray
 from pliant.models.body import Body, ContactRole, Model, Parts
 from pliant.models.kinds import compiled
@@ -47,6 +48,12 @@ class Scene:
         self._bodies: list[Any] = []
         self._parts: dict[Any, list[Any]] = {kind: [] for kind in _PARTS}
         self._pairs: list[Pair] = []
+
+    def __repr__(self) -> str:
+        others = [part for kind in self._parts.values() for part in kind]
+        names = [short(thing) for thing in (*self._bodies, *others)]
+        listed = ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
+        return f"Scene({listed or 'empty'})"
 
     def add(self, thing: Thing, *, position: Any = None, rotation: Any = None) -> Thing:
         """Add a body, an obstacle, an actuator, a load or a support and return it, to be used as its handle.
@@ -116,7 +123,7 @@ class Scene:
             raise InputError(f"continuous must be True or False, got {continuous!r}")
         for thing in (a, b):
             if all(thing is not other for other in (*self._bodies, *self._parts[Obstacle])):
-                raise InputError(f"{thing!r} is not a body or obstacle of the scene; add it before collide()")
+                raise InputError(f"{short(thing)} is not a body or obstacle of the scene; add it before collide()")
         if a is b and not a.touches_itself:
             raise InputError(f"self-contact is for volumes, beams and rods, not for {a.name!r}")
         if a.contact_role == b.contact_role == ContactRole.OBSTACLE:
@@ -136,7 +143,8 @@ class Scene:
         frames: bool = False,
         name: str = "attachment",
     ) -> Attachment:
-        """Weld points of body `a` to body `b`, or to the world where `b` is None.
+        """Weld points of body `a` to the body or obstacle `b`, or to the world where `b` is None. An obstacle with a
+        motion, such as a link of a URDF arm, carries them along.
 
         `points` (k, 3), m, are their initial positions; or `region` selects nodes of the volume or beam `a` (in the
         frame of its mesh), which makes a rigid part of a soft body. `reach` is the largest distance of a point outside
@@ -144,9 +152,12 @@ class Scene:
         for beams, rods and rigid bodies.
         """
         a, b = getattr(a, "body", a), getattr(b, "body", b)
+        if getattr(a, "contact_role", None) == ContactRole.OBSTACLE:
+            raise InputError(f"attach takes the body first: scene.attach(body, {short(a)}, …), not the obstacle")
         for thing in (a, b):
-            if thing is not None and all(thing is not body for body in self._bodies):
-                raise InputError(f"{thing!r} is not a body of the scene; add it before attach()")
+            known = (*self._bodies, *(() if thing is a else self._parts[Obstacle]))
+            if thing is not None and all(thing is not other for other in known):
+                raise InputError(f"{short(thing)} is not a body or obstacle of the scene; add it before attach()")
         if (points is None) == (region is None):
             raise InputError("attach needs either points or a region, not both")
         if points is None:

@@ -12,14 +12,17 @@ from typing import Any
 import numpy as np
 
 from pliant.constraints.rows import Constraint
+from pliant.core.display import display_html
 from pliant.core.errors import InputError
+from pliant.core.one_line import one_line
 from pliant.core.types import FloatArray, IndexArray
 from pliant.models.body import Model
 from pliant.models.volume import VolumeModel
 from pliant.world.controls import resolve_controls
-from pliant.world.state import State
+from pliant.world.state import State, name_of
 
 
+@one_line
 @dataclass(frozen=True, eq=False)
 class Pair:
     """A call of `Scene.collide`."""
@@ -34,6 +37,7 @@ class Pair:
     continuous: bool = False
 
 
+@one_line
 @dataclass(frozen=True, eq=False)
 class Source:
     """A scene as it was compiled; later additions to the scene do not change it.
@@ -64,6 +68,9 @@ class World:
     def __repr__(self) -> str:
         return f"World({', '.join(f'{model.name!r}: {model.size} unknowns' for model in self.models)})"
 
+    def _repr_html_(self) -> str | None:
+        return display_html(self)
+
     def index(self, body: Any) -> int:
         """Index of a body given by handle, name or index."""
         body = getattr(body, "body", body)  # a robot stands for its body
@@ -73,7 +80,7 @@ class World:
             if model.spec is body or model.name == body:
                 return index
         names = ", ".join(repr(model.name) for model in self.models)
-        raise InputError(f"{body!r} is not a body of this world; its bodies are {names}")
+        raise InputError(f"{name_of(body)} is not a body of this world; its bodies are {names}")
 
     @cached_property
     def sizes(self) -> tuple[int, ...]:
@@ -154,7 +161,7 @@ class World:
         for index, constraint in enumerate(self.constraints):
             if getattr(constraint, "spec", None) is handle:
                 return index
-        raise InputError(f"{handle!r} is not an actuator of this world")
+        raise InputError(f"{name_of(handle)} is not an actuator of this world")
 
     def pairs(self, a: Any, b: Any = None) -> list[tuple[int, float]]:
         """Indices of the contact pairs of `a` and `b`, or of a `pl.Facing`, with 1 or −1: `a` is first or second."""
@@ -194,8 +201,3 @@ class World:
 
 def _same(some: tuple[Any, ...], others: tuple[Any, ...]) -> bool:
     return len(some) == len(others) and all(one is other for one, other in zip(some, others, strict=True))
-
-
-def name_of(handle: Any) -> str:
-    """Name of a handle in a message."""
-    return repr(getattr(handle, "name", handle))

@@ -172,9 +172,10 @@ def facing_direction(
     v: float,
     w: float,
     beside: bool,
-) -> tuple[float, float, float, float]:
+) -> tuple[float, float, float, float, int]:
     """`signed_direction`, but close to an edge or a corner the normal of the face there that x[p] faces; where `beside`
-    is true, not if x[p] is in front of the surface and below that face: then it is beside the face.
+    is true, not if x[p] is in front of the surface and below that face: then it is beside the face. The last value is
+    the face whose normal it is, `face` where it is of none.
 
     On a border the direction to a point is noise, or sideways after the least slip: flat bodies that stand flush on
     each other would be pushed apart. The face meant is the one whose normal is most opposed to a face around the point.
@@ -183,12 +184,12 @@ def facing_direction(
         x, p, y, facets, triangles, triangle_edges, edge_triangles, around_start, around, face, v, w
     )
     if v > 0.0 and w > 0.0 and v + w < 1.0:
-        return n0, n1, n2, gap
+        return n0, n1, n2, gap, face
     i, j, k = triangles[face, 0], triangles[face, 1], triangles[face, 2]
     size = abs(y[j, 0] - y[i, 0]) + abs(y[j, 1] - y[i, 1])
     size += abs(y[j, 2] - y[i, 2])
     if abs(gap) > _FLUSH * size:
-        return n0, n1, n2, gap
+        return n0, n1, n2, gap, face
     best, chosen = _AGAINST, -1
     corner = _corner_at(v, w)
     if corner >= 0:
@@ -206,15 +207,15 @@ def facing_direction(
             if product < best - 1e-9:  # a tie within rounding keeps the first
                 best, chosen = product, t
     if chosen < 0:
-        return n0, n1, n2, gap
+        return n0, n1, n2, gap, face
     u = 1.0 - v - w
     d0 = x[p, 0] - (u * y[i, 0] + v * y[j, 0] + w * y[k, 0])
     d1 = x[p, 1] - (u * y[i, 1] + v * y[j, 1] + w * y[k, 1])
     d2 = x[p, 2] - (u * y[i, 2] + v * y[j, 2] + w * y[k, 2])
     height = dot(facets[chosen, 0], facets[chosen, 1], facets[chosen, 2], d0, d1, d2)
     if beside and gap >= 0.0 and height < -_BELOW * size:
-        return n0, n1, n2, gap
-    return facets[chosen, 0], facets[chosen, 1], facets[chosen, 2], height
+        return n0, n1, n2, gap, face
+    return facets[chosen, 0], facets[chosen, 1], facets[chosen, 2], height, chosen
 
 
 @inline

@@ -159,7 +159,7 @@ def _search(
         if same:
             rest_v, rest_w, rest_distance = triangle_weights(rest, vertex, rest, i, j, k)
             rest_height = height_at_rest(rest, rest_normals, vertex, face, i, j, k, rest_v, rest_w)
-        n0, n1, n2, gap = facing_direction(
+        n0, n1, n2, gap, _ = facing_direction(
             x, vertex, fan_start, fan, normals, y, normals_b, corners, triangle_edges, edge_triangles, around_start,
             around, face, v, w, checked,
         )  # fmt: skip
@@ -229,13 +229,18 @@ def _measure(
     for m in range(len(vertices)):
         face = faces[m]
         v, w, _ = triangle_weights(x, vertices[m], y, corners[face, 0], corners[face, 1], corners[face, 2])
-        weights[m, 0], weights[m, 1], weights[m, 2] = 1.0 - v - w, v, w
-        n0, n1, n2, gap[m] = facing_direction(
+        n0, n1, n2, gap[m], faces[m] = facing_direction(
             x, vertices[m], fan_start, fan, normals, y, facets, corners, triangle_edges, edge_triangles, around_start,
             around, face, v, w, checked,
         )  # fmt: skip
         normal[m, 0], normal[m, 1], normal[m, 2] = n0, n1, n2
         met[m] = _met_corner(facets, corners, around_start, around, face, v, w, n0, n1, n2)
+        # at a border the plane may be that of a face beside: the point is the same, on the corners that both share
+        for here in range(3):
+            weights[m, here] = 0.0
+            for there in range(3):
+                if corners[faces[m], here] == corners[face, there]:
+                    weights[m, here] = 1.0 - v - w if there == 0 else (v if there == 1 else w)
 
 
 @inline

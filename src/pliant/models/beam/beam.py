@@ -11,6 +11,7 @@ import numpy as np
 
 from pliant.core.checks import finite_array
 from pliant.core.errors import InputError
+from pliant.core.one_line import one_line
 from pliant.core.types import FloatArray, IntArray
 from pliant.models.beam.section import Section
 from pliant.models.beam.segments import BeamPieces
@@ -19,6 +20,7 @@ from pliant.models.slender import NO_DAMPING, SlenderBody
 from pliant.models.volume.volume import Rayleigh
 
 
+@one_line
 @dataclass(frozen=True, eq=False)
 class Beam(SlenderBody):
     """A slender elastic body: straight pieces of one cross-section between nodes that have a position and a frame.

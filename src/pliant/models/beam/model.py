@@ -31,7 +31,8 @@ from pliant.models.slender import swept_surface
 from pliant.models.supports import Claim, claimed, prescribed
 from pliant.models.surfaces import ContactShape, Skin
 from pliant.models.volume.blocks import BlockModel
-from pliant.models.volume.loads import PointLoad, Support, even_weights, facet_positions, given_wrench
+from pliant.models.volume.loads import PointLoad, even_weights, facet_positions, given_wrench
+from pliant.models.volume.support import Support
 from pliant.solvers.linear.factor import CholeskyFactor
 from pliant.solvers.linear.pattern import BlockPattern
 from pliant.solvers.linear.symbolic import Symbolic, analyze

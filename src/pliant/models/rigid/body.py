@@ -12,6 +12,7 @@ from pliant.collision import Box, Capsule, CollisionSurface, Cylinder, MeshObsta
 from pliant.core.checks import finite_array, positive
 from pliant.core.errors import InputError
 from pliant.core.lie import rotation_exp
+from pliant.core.one_line import one_line
 from pliant.core.types import FloatArray, IntArray
 from pliant.mesh import Surface
 from pliant.models.body import Body, ContactRole
@@ -65,6 +66,7 @@ def mesh_shape(surface: Surface) -> Shape:
     return Shape(MeshObstacle(surface.points, surface.triangles), surface.points, surface.triangles)
 
 
+@one_line
 @dataclass(frozen=True, eq=False)
 class RigidBody(Body):
     """A free rigid body: its shape, mass (kg), inertia (3, 3) kg·m² about its centre of mass, and where it starts.
@@ -127,6 +129,7 @@ class RigidBody(Body):
 Motion = Callable[[float], tuple[Any, Any]]
 
 
+@one_line
 @dataclass(frozen=True, eq=False)
 class Obstacle:
     """A rigid thing whose motion is given: fixed, or `motion(t)` → (position (3,) m, rotation vector (3,) rad).
@@ -140,6 +143,7 @@ class Obstacle:
     name: str = "obstacle"
 
     slender: ClassVar[bool] = False
+    has_frames: ClassVar[bool] = True
     contact_role: ClassVar[ContactRole] = ContactRole.OBSTACLE
     touches_itself: ClassVar[bool] = False
 

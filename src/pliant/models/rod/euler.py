@@ -13,6 +13,7 @@ from pliant.models.rod.kinematics import advance, sweep, unpacked
 from pliant.models.rod.step import (
     end_momentum,
     external_norm,
+    free_norm,
     in_basis,
     inertia_forces,
     matrix,
@@ -53,7 +54,7 @@ def begin(
     at_q, at_ends, at_frames, at_C, at_P = q, ends, frames, C, P
     if moves:
         momenta(kinds, first, mu, basis, v, frames, C, P, carried, impulse)
-        norm = momentum_rate * momentum_rate * _free_norm(impulse, constrained)
+        norm = momentum_rate * momentum_rate * free_norm(impulse, constrained)
         advance(q, free, basis, 1.0, q_there)
         at_q = q_there
         at_ends, at_frames, at_C, at_P = unpacked(there, N, S, n)
@@ -119,16 +120,6 @@ def finish(
     for a in range(count):
         v[active[a] // 3, active[a] % 3] = rates[a]
     return found
-
-
-@inline
-def _free_norm(r, constrained):
-    total = 0.0
-    for k in range(len(r)):
-        for c in range(3):
-            if not constrained[k, c]:
-                total += r[k, c] * r[k, c]
-    return total
 
 
 @inline

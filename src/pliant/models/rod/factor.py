@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from pliant.core.arrays import writable
-from pliant.core.kernels import kernel
+from pliant.core.arrays import frozen
+from pliant.core.kernels import inline, kernel
 from pliant.core.types import FloatArray, IndexArray
 from pliant.solvers.linear.dense import DenseFactor
-from pliant.solvers.linear.response import SolvedResponse
+from pliant.solvers.linear.response import RowMotion, Solved, SolvedMotion, SolvedResponse
 
 LARGE = 120
 """Unknowns above which LAPACK is worth its call; below, the kernel solves."""
@@ -29,7 +29,6 @@ class RodFactor(SolvedResponse):
         self._free = free
         self._size = size
         self._small = symmetric and len(free) <= LARGE
-        self._halves: tuple[Any, FloatArray] | None = None
 
     def solve(self, rhs: Any) -> FloatArray:
         """A⁻¹ rhs for rhs of shape (2 + 2N, 3), (size,) or (size, k); the shape is kept."""
@@ -44,22 +43,87 @@ class RodFactor(SolvedResponse):
         """H A⁻¹ Hᵀ, (m, m). Rows that do not touch the rod, most of them where there are several, cost nothing."""
         W, rows = np.zeros((H.shape[0], H.shape[0])), np.zeros((H.shape[0], len(self._free)))
         if self._small:
-            _add_compliance(H.data, H.indices, H.indptr, self._free, self._size, self._factor.lower, rows, W)
-            self._halves = H, rows
+            self.half_solved(H, np.zeros(self._size), W, np.zeros(len(W)))
             return W
-        _gather(H.data, H.indices, H.indptr, self._free, self._size, rows)
+        _gather(frozen(H.data), frozen(H.indices), frozen(H.indptr), self._free, self._size, rows)
         touching = np.flatnonzero(np.diff(H.indptr))
         own = self._factor.compliance(rows[touching])
         W[touching[:, None], touching] = own if self._factor.symmetric else 0.5 * (own + own.T)
         return W
 
-    def response(self, H: sparse.csr_matrix, lam: FloatArray) -> FloatArray:
-        """A⁻¹ Hᵀ λ, (size,). The half solves of the rows whose compliance was asked for last are at hand."""
-        if self._halves is None or self._halves[0] is not H:
-            return super().response(H, lam)
-        out = np.zeros(self._size)
-        _respond(self._factor.lower, self._halves[1], writable(lam), self._free, out)
+    def motion(self, r: FloatArray) -> SolvedMotion:
+        """The motion A⁻¹ r (2 + 2N, 3), to which row forces can be added."""
+        solved = self.solve(r)
+        return RodMotion(self, solved) if self._small else SolvedMotion(self, solved)
+
+    def half_solved(self, H: sparse.csr_matrix, dx: FloatArray, W: FloatArray, delta: FloatArray) -> FloatArray:
+        """(L⁻¹ Hᵀ)ᵀ (m, n); adds H A⁻¹ Hᵀ to W (m, m) and H dx to `delta` (m,), in one call."""
+        rows = np.zeros((len(delta), len(self._free)))
+        entries = frozen(H.data), frozen(H.indices), frozen(H.indptr)
+        lower = self._factor.lower
+        _condense(*entries, self._free, self._size, lower, frozen(dx.reshape(-1)), rows, W, delta)
+        return rows
+
+    def response_of_half(self, rows: FloatArray, lam: FloatArray, dx: FloatArray) -> tuple[Any, ...]:
+        """The factor, `rows` of `half_solved`, their forces λ (m,) and the motion dx without them, as kernels take
+        them.
+        """
+        return self._factor.lower, rows, frozen(lam), self._free, frozen(dx.reshape(-1))
+
+
+class RodMotion(SolvedMotion):
+    """The motion A⁻¹ r of a rod of few unknowns, whose rows are half solved."""
+
+    _factor: RodFactor
+
+    def condense(self, H: Any, W: FloatArray, delta: FloatArray) -> RowMotion:
+        """Add H A⁻¹ Hᵀ to W (m, m) and H dx to `delta` (m,); what the forces of the rows add to the motion."""
+        return RodRows(self, self._factor.half_solved(H, self._dx, W, delta))
+
+    def under(self, rows: FloatArray, lam: FloatArray) -> FloatArray:
+        """Dx + A⁻¹ Hᵀ λ, (2 + 2N, 3)."""
+        out = np.empty(self._dx.shape)
+        _respond(*self._factor.response_of_half(rows, lam, self._dx), out.reshape(-1))
         return out
+
+    def solved(self, rows: FloatArray, lam: FloatArray, system: Any) -> Solved:
+        """The same, and how far A⁻¹ r is from solving the `system`, in one call."""
+        out = np.empty(self._dx.shape)
+        given = *self._factor.response_of_half(rows, lam, self._dx), *system.equation()
+        error, total = _respond_with_error(*given, frozen(self._solved.reshape(-1)), out.reshape(-1))
+        return out, error, total
+
+
+class RodRows(RowMotion):
+    """The motion of a rod under rows, of which (L⁻¹ Hᵀ)ᵀ (m, n) is known."""
+
+    def __init__(self, motion: RodMotion, rows: FloatArray) -> None:
+        self.motion: RodMotion = motion
+        self._rows = rows
+
+    def under(self, lam: FloatArray) -> FloatArray:
+        """Dx + A⁻¹ Hᵀ λ."""
+        return self.motion.under(self._rows, lam)
+
+    def solved(self, system: Any, H: Any, lam: FloatArray) -> Solved:
+        """Dx of row forces λ (rows,), and how far the motion without them is from solving the `system`."""
+        return self.motion.solved(self._rows, lam, system)
+
+
+@kernel
+def error_squares(A, active, constrained, r, x):  # type: ignore[no-untyped-def]
+    """‖A x − r‖² over the unknowns that are not constrained, and ‖r‖²; A (n, n) over the `active` ones."""
+    error = total = 0.0
+    for i in range(len(active)):
+        row = active[i]
+        if not constrained[row]:
+            value = -r[row]
+            for j in range(len(active)):
+                value += A[i, j] * x[active[j]]
+            error += value * value
+    for value in r:
+        total += value * value
+    return error, total
 
 
 @kernel
@@ -75,7 +139,7 @@ def _gather(data, indices, indptr, free, size, rows):  # type: ignore[no-untyped
                 rows[i, at] += data[entry]
 
 
-@kernel
+@inline
 def _add_compliance(data, indices, indptr, free, size, L, rows, W):  # type: ignore[no-untyped-def]
     """W (m, m) += H (L Lᵀ)⁻¹ Hᵀ; `rows` (m, n), which are zero, become (L⁻¹ Hᵀ)ᵀ."""
     _gather(data, indices, indptr, free, size, rows)
@@ -98,9 +162,21 @@ def _add_compliance(data, indices, indptr, free, size, L, rows, W):  # type: ign
 
 
 @kernel
-def _respond(L, rows, lam, free, out):  # type: ignore[no-untyped-def]
-    """Out[free] = L⁻ᵀ Σ λ L⁻¹ Hᵀ, for `rows` (m, n) as `_add_compliance` leaves them."""
+def _condense(data, indices, indptr, free, size, L, dx, rows, W, delta):  # type: ignore[no-untyped-def]
+    """`_add_compliance`, and δ (m,) += H dx."""
+    _add_compliance(data, indices, indptr, free, size, L, rows, W)
+    for i in range(len(delta)):
+        value = 0.0
+        for entry in range(indptr[i], indptr[i + 1]):
+            value += data[entry] * dx[indices[entry]]
+        delta[i] += value
+
+
+@kernel
+def _respond(L, rows, lam, free, dx, out):  # type: ignore[no-untyped-def]
+    """Out = dx, and L⁻ᵀ Σ λ L⁻¹ Hᵀ more at the unknowns `free`, for `rows` (m, n) as `_add_compliance` leaves them."""
     n = rows.shape[1]
+    out[:] = dx
     x = np.zeros(n)
     for i in range(len(lam)):
         for r in range(n):
@@ -109,4 +185,15 @@ def _respond(L, rows, lam, free, out):  # type: ignore[no-untyped-def]
         for r in range(c + 1, n):
             x[c] -= L[r, c] * x[r]
         x[c] /= L[c, c]
-        out[free[c]] = x[c]
+        out[free[c]] += x[c]
+
+
+@kernel
+def _respond_with_error(L, rows, lam, free, dx, A, active, constrained, r, solved, out):  # type: ignore[no-untyped-def]
+    """`_respond`, and `error_squares` of the motion `solved`; its error is infinite where `out` is not finite."""
+    _respond(L, rows, lam, free, dx, out)
+    error, total = error_squares(A, active, constrained, r, solved)
+    squares = 0.0
+    for value in out:
+        squares += value * value
+    return error if np.isfinite(squares) else np.inf, total

@@ -32,7 +32,8 @@ from pliant.models.rod.trial import RodTrial
 from pliant.models.slender import swept_surface
 from pliant.models.supports import Claim, prescribed
 from pliant.models.surfaces import ContactShape, Skin
-from pliant.models.volume.loads import Support, given_wrench
+from pliant.models.volume.loads import given_wrench
+from pliant.models.volume.support import Support
 
 LARGE = 80
 """Unknowns above which LAPACK is worth its call; below, the kernel solves."""

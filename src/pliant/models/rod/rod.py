@@ -13,6 +13,7 @@ from pliant.core.arrays import writable
 from pliant.core.checks import finite_array, positive, positive_count, unit_vector
 from pliant.core.errors import InputError
 from pliant.core.lie import perpendicular
+from pliant.core.one_line import one_line
 from pliant.core.types import FloatArray, IntArray
 from pliant.mesh.mesh import rotation_matrix
 from pliant.models.beam.section import Section
@@ -26,6 +27,7 @@ STRAINS = ("twist", "bend_y", "bend_z", "stretch", "shear_y", "shear_z")
 """The six strains of a rod, in the order of arrays: 1/m for the first three, no unit for the others."""
 
 
+@one_line
 @dataclass(frozen=True, eq=False)
 class Slide:
     """A base that slides freely along `axis` (3,), a direction in the rod's frame: x is along the rod."""
@@ -36,6 +38,7 @@ class Slide:
         unit_vector("axis of a Slide", self.axis)
 
 
+@one_line
 @dataclass(frozen=True, eq=False)
 class Turn:
     """A base that turns freely about `axis` (3,) through its position, a direction in the rod's frame."""
@@ -46,6 +49,7 @@ class Turn:
         unit_vector("axis of a Turn", self.axis)
 
 
+@one_line
 @dataclass(frozen=True, eq=False)
 class Rod(SlenderBody):
     """A Cosserat rod of sections of constant strain; its unknowns are the strains.

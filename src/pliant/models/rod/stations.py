@@ -11,6 +11,7 @@ import numpy as np
 
 from pliant.core.checks import finite_array, finite_number
 from pliant.core.errors import InputError
+from pliant.core.one_line import one_line
 from pliant.core.types import FloatArray, IntArray
 from pliant.models.rod import inertia, kinematics
 from pliant.models.rod.rod import Rod
@@ -20,6 +21,7 @@ GAUSS_POINTS = 3
 """Gauss–Legendre points by section: mass and gravity of a straight section are exact, of a curved one to O((κl)⁶)."""
 
 
+@one_line
 @dataclass(frozen=True, eq=False)
 class RodLoad:
     """A dead force (N, (3,)) and a dead moment (N·m, (3,)) on a `pl.Rod` at the arc length `at` (m, from its base).

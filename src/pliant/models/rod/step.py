@@ -52,12 +52,18 @@ def tested(frames, forces, moments, basis, kinds, first, C, P, r):
 def external_norm(frames, external, moments, basis, kinds, first, C, P, constrained, r):
     """The squared norm of the external forces over the unknowns that are not `constrained`; r is that of them."""
     tested(frames, external, moments, basis, kinds, first, C, P, r)
-    outer = 0.0
+    return free_norm(r, constrained)
+
+
+@inline
+def free_norm(r, constrained):
+    """The squared norm of r (2 + 2N, 3) over the unknowns that are not `constrained`."""
+    total = 0.0
     for k in range(len(r)):
         for c in range(3):
             if not constrained[k, c]:
-                outer += r[k, c] * r[k, c]
-    return outer
+                total += r[k, c] * r[k, c]
+    return total
 
 
 @inline

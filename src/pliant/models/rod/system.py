@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pliant.core.kernels import kernel
+from pliant.core.arrays import frozen
 from pliant.core.types import FloatArray
-from pliant.models.model import GeometricStiffness, System
-from pliant.models.rod.factor import RodFactor
+from pliant.models.model import GeometricStiffness, MatrixStiffness, System
+from pliant.models.rod.factor import RodFactor, error_squares
 from pliant.models.rod.stations import Sweep
 from pliant.models.rod.step import add_symmetric_part
 
@@ -44,11 +44,13 @@ class RodSystem(System):
 
     def error_of(self, x: FloatArray) -> tuple[float, float]:
         """‖A x − r‖² and ‖r‖² over the free unknowns."""
-        model = self.model
-        found: tuple[float, float] = _error_squares(
-            self.A, model.active, model.constrained.reshape(-1), x.reshape(-1), self.r.reshape(-1)
-        )
+        found: tuple[float, float] = error_squares(*self.equation(), frozen(x.reshape(-1)))
         return found
+
+    def equation(self) -> tuple[Any, ...]:
+        """A, its unknowns, which unknowns are constrained, and r, as kernels take them."""
+        model = self.model
+        return self.A, model.active, model.constrained.reshape(-1), self.r.reshape(-1)
 
     def add_mass(self, fraction: float) -> None:
         """A += σ M, with σ from the strains: `fraction` of their stiffness over their mass."""
@@ -70,8 +72,11 @@ class RodSystem(System):
         no stiffness of loads: its positive part alone would stiffen the rod.
         """
         if not self.projected:
-            added = np.zeros_like(self.A)
-            K.add_to(added)
+            if isinstance(K, MatrixStiffness):
+                added = np.ascontiguousarray(K.K)
+            else:
+                added = np.zeros_like(self.A)
+                K.add_to(added)
             add_symmetric_part(added, self.A)
 
     def diagonal(self) -> FloatArray:
@@ -79,19 +84,3 @@ class RodSystem(System):
         out = np.zeros(self.r.size)
         out[self.model.active] = np.diag(self.A)
         return out.reshape(self.r.shape)
-
-
-@kernel
-def _error_squares(A, active, constrained, x, r):  # type: ignore[no-untyped-def]
-    """‖A x − r‖² over the unknowns that are not constrained, and ‖r‖²; A (n, n) over the `active` ones."""
-    error = total = 0.0
-    for i in range(len(active)):
-        row = active[i]
-        if not constrained[row]:
-            value = -r[row]
-            for j in range(len(active)):
-                value += A[i, j] * x[active[j]]
-            error += value * value
-    for value in r:
-        total += value * value
-    return error, total

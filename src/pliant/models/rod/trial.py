@@ -98,6 +98,8 @@ class RodTrial(Trial):
 
     def moved(self, dx: FloatArray, step: FloatArray, scale: float) -> FloatArray:
         """The displacement dx followed by `scale` × step, (2 + 2N, 3); the base turns by exp."""
+        if dx is self._still and scale == 1.0:
+            return step
         out = np.empty(dx.shape)
         kinematics.add_step(dx, step, self.model.basis, scale, out)
         return out

@@ -13,6 +13,7 @@ import numpy as np
 
 from pliant.core.checks import finite_array, non_negative, positive
 from pliant.core.errors import InputError
+from pliant.core.one_line import one_line
 from pliant.core.types import FloatArray
 from pliant.materials import Tangent
 from pliant.mesh import Locator, Mesh
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from pliant.models.volume.volume import Volume
 
 
+@one_line
 @dataclass(frozen=True, eq=False)
 class Fibre:
     """A fibre of axial `stiffness` EA (N) through `points` (k, 3), m, of `body`, in the frame of its mesh.

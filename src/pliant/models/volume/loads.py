@@ -1,4 +1,4 @@
-"""Loads and supports of a body: what a user adds to a scene beside gravity."""
+"""Loads of a body: what a user adds to a scene beside gravity."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from pliant.core.arrays import sum_by
 from pliant.core.checks import finite_array, finite_number
 from pliant.core.errors import InputError
 from pliant.core.kernels import kernel
+from pliant.core.one_line import one_line
 from pliant.core.types import BoolArray, FloatArray, IntArray
 from pliant.mesh import Mesh
 from pliant.mesh.elements import shape, shape_gradients
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from pliant.models.volume.volume import Volume
 
 
+@one_line
 @dataclass(frozen=True, eq=False)
 class PointLoad:
     """A dead force (N, shape (3,)), shared equally by the nodes of `region`, and on a beam a dead `moment` (N·m, (3,)).
@@ -57,6 +59,7 @@ class PointLoad:
         return even_weights(self.region.nodes(mesh.points, what="region of a PointLoad"), mesh.node_count)
 
 
+@one_line
 @dataclass(frozen=True, eq=False)
 class TractionLoad:
     """A dead traction (Pa of undeformed area, shape (3,)) on the surface facets whose nodes all lie in `region`."""
@@ -82,6 +85,7 @@ class TractionLoad:
         return sum_by(facets, np.einsum("fq,qk->fk", area, N), mesh.node_count)
 
 
+@one_line
 @dataclass(frozen=True, eq=False)
 class PressureLoad:
     """A pressure (Pa, > 0 pushes into the body) that follows the deforming surface, on the facets within `region`."""
@@ -97,65 +101,6 @@ class PressureLoad:
     def value(self) -> FloatArray:
         """Pressure, Pa, shape ()."""
         return np.array(float(self.pressure))
-
-
-@dataclass(frozen=True, eq=False)
-class Support:
-    """Nodes of `region` constrained along `axes` ("x", "yz", "xyz"…) at `displacement` (m, one value or one per axis).
-
-    A roller is ``Support(body, region, axes="z")``. As a control: a new displacement from the rest shape.
-
-    Of a beam a `rotation`, a rotation vector (3,) rad from rest, constrains the frames of the nodes too (with axes=""
-    only these), `region` may be node indices, and `pl.Placement` is the control of both. Of a rod only node 0, its
-    base, can be constrained.
-    """
-
-    body: Any
-    region: Any
-    axes: str = "xyz"
-    displacement: Any = 0.0
-    rotation: Any = None
-
-    def __post_init__(self) -> None:
-        turns = self.rotation is not None
-        if not (self.axes or turns) or set(self.axes) - set("xyz") or len(set(self.axes)) != len(self.axes):
-            raise InputError(f"axes of a Support must be distinct letters of 'xyz', got {self.axes!r}")
-        if turns and not hasattr(type(self.body), "node_frames"):
-            raise InputError(
-                f"a Support with a rotation needs nodes with frames; {self.body.name!r} is no beam and no rod"
-            )
-        self.placement(None)
-
-    @property
-    def value(self) -> FloatArray:
-        """Displacement along each of `axes`, m."""
-        return self.checked(self.displacement)
-
-    def checked(self, displacement: Any) -> FloatArray:
-        """`displacement` as one value per axis, m."""
-        array = finite_array("displacement of a Support", displacement)
-        if array.shape not in ((), (len(self.axes),)):
-            raise InputError(
-                f"displacement of a Support must be one value or {len(self.axes)}, got shape {array.shape}"
-            )
-        return np.broadcast_to(array, (len(self.axes),)).copy()
-
-    def placement(self, given: Any) -> tuple[FloatArray, FloatArray | None]:
-        """Displacement along each of `axes` (m) and rotation vector (3,) rad, None where frames are free.
-
-        `given` is a control: None, a displacement, or a pair of both.
-        """
-        rotation = None
-        if self.rotation is not None:
-            rotation = finite_array("rotation of a Support", self.rotation, shape=(3,))
-        if given is None:
-            return self.value, rotation
-        return given if isinstance(given, tuple) else (given, rotation)
-
-    @property
-    def axis_indices(self) -> list[int]:
-        """0, 1, 2 for x, y, z, in the order of `axes`."""
-        return ["xyz".index(axis) for axis in self.axes]
 
 
 Load = PointLoad | TractionLoad | PressureLoad

@@ -21,6 +21,7 @@ from pliant.core.types import BoolArray, FloatArray, IndexArray, IntArray
 from pliant.materials import Tangent
 from pliant.materials.laws import LINEAR_LAWS
 from pliant.mesh import Mesh
+from pliant.mesh.regions import as_region
 from pliant.models.body import STATIONS, Parts, VolumeRatios
 from pliant.models.free_modes import FreeModes, is_pinned, motions_of_points, open_modes
 from pliant.models.model import StepStart
@@ -32,12 +33,13 @@ from pliant.models.volume.blocks import BlockModel, ConstrainedFactor
 from pliant.models.volume.fibre import FibreBars
 from pliant.models.volume.flat_cells import warn_of_flat_cells
 from pliant.models.volume.halved import Divisions, PointSet
-from pliant.models.volume.loads import Load, PressureFacets, PressureLoad, Support
+from pliant.models.volume.loads import Load, PressureFacets, PressureLoad
 from pliant.models.volume.mass import Mass, build_mass
 from pliant.models.volume.patches import MEAN
 from pliant.models.volume.points import Points, build_points
 from pliant.models.volume.shape_limits import flips, largest_square, least_determinant
 from pliant.models.volume.split import Split, chosen_points, volume_points
+from pliant.models.volume.support import Support
 from pliant.models.volume.tetrahedra import assemble_tetrahedra
 from pliant.models.volume.trial import VolumeTrial
 from pliant.models.volume.volume import Volume
@@ -123,8 +125,8 @@ class VolumeModel(BlockModel):
         return all(law in LINEAR_LAWS for law in self.laws)
 
     def initial(self) -> tuple[FloatArray, FloatArray]:
-        """Positions and velocities (n, 3) at rest."""
-        return self.rest.copy(), np.zeros_like(self.rest)
+        """Positions (n, 3), m, at rest, and velocities (n, 3), m/s, when the world begins."""
+        return self.rest.copy(), np.where(self.constrained, 0.0, self.spec.velocities(self.rest))
 
     def trial(self, start: StepStart) -> VolumeTrial:
         """A step from positions q and velocities v (n, 3)."""
@@ -389,7 +391,8 @@ def _constrained(spec: Volume, supports: Sequence[Support]) -> tuple[BoolArray, 
     if spec.clamp is not None:
         constrained[spec.clamp.nodes(mesh.points, what=f"clamp of {spec.name!r}")] = True
     for support in supports:
-        nodes = support.region.nodes(mesh.points, what=f"support of {spec.name!r}")
+        what = f"support of {spec.name!r}"
+        nodes = as_region(support.region, what=what).nodes(mesh.points, what=what)
         listed.append(claimed(support, nodes, constrained))
     if constrained.all():
         raise InputError(f"every node of {spec.name!r} is constrained; shrink the clamp or the supports")

@@ -53,6 +53,18 @@ def least_determinant(q, nodes, ptr, G):
 
 
 @kernel
+def end_of_step(q, dx, rate, nodes, ptr, G, x, v):
+    """Positions x := q + dx (n, 3) and velocities v := rate × dx (n, 3) at the end of a step; the smallest det F there.
+    Other inputs as of `largest_square`.
+    """
+    for k in range(len(q)):
+        for c in range(3):
+            x[k, c] = q[k, c] + dx[k, c]
+            v[k, c] = rate * dx[k, c]
+    return least_determinant(x, nodes, ptr, G)
+
+
+@kernel
 def folded_cells(q, cells):
     """How many of the tetrahedra `cells` (m, 4) with corners at q (n, 3), m, have no positive volume."""
     count = 0

@@ -16,6 +16,7 @@ from pliant.models.model import GeometricStiffness, Residual, StepStart, Trial
 from pliant.models.volume.balance import balance, has_motion_left
 from pliant.models.volume.blocks import BlockSystem, ConstrainedFactor
 from pliant.models.volume.free_rotation import free_rotation, widened, widening, without_moment
+from pliant.models.volume.shape_limits import end_of_step
 from pliant.models.workspace import Workspace
 from pliant.solvers.linear.factor import CholeskyFactor
 from pliant.solvers.linear.matrix import BlockMatrix
@@ -69,7 +70,7 @@ class NodalTrial(Trial):
     def __init__(self, model: Any, start: StepStart) -> None:
         super().__init__(model, start)
         self._zero = self.dx
-        self._evaluated: tuple[Any, FloatArray] = (None, self._q)
+        self._evaluated: tuple[Any, FloatArray] = (self.dx, self._lagging.copy())
         self._placed: tuple[Any, FloatArray] = (None, self._q)
         gained = None if self._first is None else self._gained
         self._velocity = self._v if gained is None else self._v - gained
@@ -82,13 +83,12 @@ class NodalTrial(Trial):
     def evaluation_point(self) -> FloatArray:
         """Positions at which forces are evaluated, q + θ dx, (n, 3), m."""
         if self._evaluated[0] is not self.dx:  # needed several times; a displacement is replaced, never changed
-            x = self._lagging.copy() if self.still else self._lagging + self._scheme.theta * self.dx
-            self._evaluated = (self.dx, x)
+            self._evaluated = (self.dx, self._lagging + self._scheme.theta * self.dx)
         return self._evaluated[1]
 
     def positions(self) -> FloatArray:
         """Positions at the end of the step, (n, 3), m."""
-        if self._first is None and self.still:
+        if self.dx is self._zero and self._first is None:
             return self.evaluation_point()
         if self._placed[0] is not self.dx:  # asked for by the check of the elements, then by the state
             self._placed = (self.dx, self._q + self.dx)
@@ -119,6 +119,7 @@ class VolumeTrial(NodalTrial):
         super().__init__(model, start)
         self._target = model.prescribed(start.controls)
         self._damping: tuple[FloatArray | None, FloatArray] = (None, self._q)
+        self._ended: tuple[FloatArray | None, FloatArray] = (None, self._v)
         scheme = self._scheme
         loose = not model.is_supported
         turns = loose and scheme.dt and scheme.theta == 1.0 and bool(self._v.any())
@@ -130,10 +131,26 @@ class VolumeTrial(NodalTrial):
 
     def velocities(self) -> FloatArray:
         """Velocities at the end of the step, (n, 3), m/s."""
+        if self._ended[0] is self.dx:
+            return self._ended[1]
         if self._rotation is None:  # a consistent mass couples free nodes to the acceleration of supports
             prescribed = self.model.constrained if self.model.mass.blocks is None else None
             return self._scheme.next_velocity(self.dx, self._v, prescribed, self._gained)
         return self._rotation.velocities(self.positions(), self.dx, self.model.mass, self._scheme.dt)
+
+    def is_inverted(self) -> bool:
+        """Whether elements are inverted at the end of the step. Where the velocities there are a multiple of dx, one
+        pass gives both of them and the positions.
+        """
+        model, scheme = self.model, self._scheme
+        if not np.count_nonzero(model.laws):  # small strain knows no inversion
+            return False
+        if scheme.memory or self._rotation is not None or self._first is not None or self.still:
+            return super().is_inverted()
+        p, x, v = model.points, np.empty(self.dx.shape), np.empty(self.dx.shape)
+        least = end_of_step(frozen(self._q), self.dx, scheme.velocity, p.nodes, p.ptr, p.gradients, x, v)
+        self._placed, self._ended = (self.dx, x), (self.dx, v)
+        return bool(least <= 0.0)
 
     def residual(self) -> Residual:
         """Residual at dx, by a pass over the elements without stiffness."""

@@ -10,10 +10,11 @@ import numpy as np
 
 from pliant.core.checks import finite_array, non_negative
 from pliant.core.errors import InputError
+from pliant.core.one_line import one_line
 from pliant.core.types import FloatArray, IntArray
 from pliant.materials import Material
 from pliant.mesh import Mesh
-from pliant.mesh.regions import Region
+from pliant.mesh.regions import Region, as_region
 from pliant.models.body import Body, ContactRole
 from pliant.models.pieces import Ends
 from pliant.models.volume.points import AntiLocking
@@ -34,6 +35,7 @@ class Rayleigh:
         non_negative("stiffness of Rayleigh", self.stiffness, unit="s")
 
 
+@one_line
 @dataclass(frozen=True, eq=False)
 class Volume(Body):
     """A deformable body: a mesh of tetrahedra or hexahedra and a material.
@@ -43,7 +45,7 @@ class Volume(Body):
     material
         Of every cell that no inclusion claims.
     clamp
-        Nodes fixed at rest; they are removed from the unknowns.
+        Nodes fixed at rest, a region or a list of node indices; they are removed from the unknowns.
     anti_locking
         True: smoothed strains for tet4 and mean dilatation for hex8 (`models.volume.smoothing`), of rubber volumes of
         patches of cells where it is stretched beyond 1.5 times (`models.volume.patches`). "volume": the strains of the
@@ -57,6 +59,8 @@ class Volume(Body):
         `pl.Rayleigh(mass=…, stiffness=…)`.
     lumped_mass
         False for the mass matrix consistent with the shape functions.
+    velocity, spin
+        At the start, (3,) m/s and (3,) rad/s about the centre of its nodes, in the world; clamped nodes stay.
     name
         How the body is called in messages and files.
     """
@@ -64,12 +68,14 @@ class Volume(Body):
     mesh: Mesh
     material: Material
     _: KW_ONLY
-    clamp: Region | None = None
+    clamp: Any = None
     anti_locking: AntiLocking = True
     mass: Any = None
     inclusions: Sequence[tuple[Region, Material]] = ()
     damping: Rayleigh = Rayleigh()
     lumped_mass: bool = True
+    velocity: Any = (0.0, 0.0, 0.0)
+    spin: Any = (0.0, 0.0, 0.0)
     name: str = "volume"
 
     has_frames: ClassVar[bool] = False
@@ -78,6 +84,20 @@ class Volume(Body):
     touches_itself: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
+        if not isinstance(self.mesh, Mesh):
+            raise InputError(
+                f"the mesh of {self.name!r} must be a pl.mesh.Mesh, as pl.mesh.box(…) or "
+                f'pl.mesh.load("part.vtu", unit="mm") give it; got {self.mesh!r:.60}'
+            )
+        if not isinstance(self.material, Material):
+            raise InputError(
+                f"the material of {self.name!r} must be one of pl.materials, such as pl.materials.dragon_skin_20() or "
+                f"NeoHookean(young=…, poisson=…, density=…); got {self.material!r:.60}"
+            )
+        for name in ("velocity", "spin"):
+            finite_array(f"{name} of {self.name!r}", getattr(self, name), shape=(3,))
+        if self.clamp is not None:
+            object.__setattr__(self, "clamp", as_region(self.clamp, what=f"clamp of {self.name!r}"))
         if self.anti_locking not in (True, False, "volume"):
             raise InputError(
                 f'anti_locking of {self.name!r} must be True, False or "volume", got {self.anti_locking!r}'
@@ -94,7 +114,11 @@ class Volume(Body):
 
     def region_points(self, placement: Mesh, region: Any, *, what: str) -> FloatArray:
         """Where the nodes that `region` selects in the mesh as it was made stand, (k, 3), m."""
-        return np.asarray(placement.points[region.nodes(self.mesh.points, what=what)])
+        return np.asarray(placement.points[as_region(region, what=what).nodes(self.mesh.points, what=what)])
+
+    def velocities(self, points: FloatArray) -> FloatArray:
+        """Velocities (n, 3), m/s, at the start of nodes at `points` (n, 3), m."""
+        return np.asarray(np.asarray(self.velocity, float) + np.cross(self.spin, points - points.mean(axis=0)))
 
     @property
     def materials(self) -> list[Material]:

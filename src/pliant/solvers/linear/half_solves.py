@@ -14,14 +14,15 @@ import numpy as np
 
 from pliant.core.arrays import frozen
 from pliant.core.kernels import inline, kernel
-from pliant.core.types import FloatArray, IntArray
+from pliant.core.types import BoolArray, FloatArray, IndexArray, IntArray
 from pliant.solvers.linear.fronts import Fronts
+from pliant.solvers.linear.matrix import error_squares
 from pliant.solvers.linear.panel import solve_lower, solve_lower_four
-from pliant.solvers.linear.response import Motion, RowMotion, SolvedMotion
+from pliant.solvers.linear.response import Motion, RowMotion, Solved, SolvedMotion
 from pliant.solvers.linear.substitution import solve_down, solve_up
 
-MOST_ROWS = 12
-"""Rows up to which Y is kept. From 16 on the products of `compliance`, which form W without Y, are faster."""
+MOST_ROWS = 24
+"""Rows up to which Y is kept; beyond, the products of `compliance`, which form W without Y, are faster."""
 FOUR = 4
 """Rows that pass through the factor together: each entry of L is loaded once for them."""
 
@@ -61,9 +62,8 @@ class HalfSolvedMotion(Motion):
 
     def under(self, Y: FloatArray, lam: FloatArray) -> FloatArray:
         """L⁻ᵀ (y + Σ λᵢ Yᵢ), of the shape of r."""
-        factor, symbolic = self._factor, self._factor.symbolic
         x = np.zeros(self._shape)
-        backward(symbolic.layout, symbolic.pattern.block, symbolic.nodes, factor.panels, self._y, Y, lam, x.reshape(-1))
+        backward(*self._known_half(), Y, lam, x.reshape(-1))
         return x
 
     def under_rows(self, H: tuple[IntArray, IntArray, FloatArray], lam: FloatArray) -> FloatArray:
@@ -73,6 +73,17 @@ class HalfSolvedMotion(Motion):
         given = symbolic.layout, symbolic.pattern.block, symbolic.position, symbolic.nodes, factor.panels
         solve_rows(*given, *H, lam, self._y, x.reshape(-1))
         return x
+
+    def solved(self, Y: FloatArray, system: Any, H: Any, lam: FloatArray) -> Solved:
+        """The same, and how far it is from solving the `system` with the forces of rows H, in one call."""
+        x = np.zeros(self._shape)
+        error, total = backward_with_error(*self._known_half(), Y, *system.equation(H), frozen(lam), x.reshape(-1))
+        return x, error, total
+
+    def _known_half(self) -> tuple[Any, ...]:
+        """The factor and y, as kernels take them."""
+        symbolic = self._factor.symbolic
+        return symbolic.layout, symbolic.pattern.block, symbolic.nodes, self._factor.panels, self._y
 
     def error_squares(self, system: Any, dx: FloatArray, H: Any, lam: FloatArray) -> tuple[float, float]:
         """‖A dx − r − Hᵀλ‖² and ‖r‖² + ‖Hᵀλ‖² over the free DoFs."""
@@ -98,22 +109,29 @@ class HalfSolvedRows(RowMotion):
     """The motion of a body under its rows, of which Y = L⁻¹ Hᵀ is known."""
 
     def __init__(self, motion: HalfSolvedMotion, Y: FloatArray) -> None:
-        self._motion, self._Y = motion, Y
+        self.motion: HalfSolvedMotion = motion
+        self._Y = Y
 
     def under(self, lam: FloatArray) -> FloatArray:
         """A⁻¹ (r + Hᵀ λ)."""
-        return self._motion.under(self._Y, frozen(lam))
+        return self.motion.under(self._Y, frozen(lam))
+
+    def solved(self, system: Any, H: Any, lam: FloatArray) -> Solved:
+        """Dx of row forces λ (rows,) of all rows H, and how far it is from solving the `system`."""
+        return self.motion.solved(self._Y, system, H, lam)
 
 
 class ManyRows(RowMotion):
     """The motion of a body under rows H in CSR, too many to keep Y = L⁻¹ Hᵀ: their forces pass through L once more."""
 
+    motion: HalfSolvedMotion
+
     def __init__(self, motion: HalfSolvedMotion, H: tuple[IntArray, IntArray, FloatArray]) -> None:
-        self._motion, self._H = motion, H
+        self.motion, self._H = motion, H
 
     def under(self, lam: FloatArray) -> FloatArray:
         """A⁻¹ (r + Hᵀ λ)."""
-        return self._motion.under_rows(self._H, frozen(lam))
+        return self.motion.under_rows(self._H, frozen(lam))
 
 
 _NO_ROWS: FloatArray = np.zeros((1, 0))
@@ -174,6 +192,18 @@ def solve_rows(
     for j in range(len(nodes)):
         for r in range(b):
             x[b * nodes[j] + r] = z[b * j + r]
+
+
+@kernel
+def backward_with_error(
+    layout: Any, b: int, nodes: IntArray, panels: FloatArray, y: FloatArray, Y: FloatArray, indptr: IndexArray,
+    indices: IntArray, values: FloatArray, fixed: BoolArray, r: FloatArray, h_ptr: IntArray, h_columns: IntArray,
+    h_values: FloatArray, lam: FloatArray, x: FloatArray,
+) -> tuple[float, float]:  # fmt: skip
+    """`backward`, and `matrix.error_squares` of x."""
+    backward(layout, b, nodes, panels, y, Y, lam, x)
+    squares: tuple[float, float] = error_squares(indptr, indices, values, fixed, r, h_ptr, h_columns, h_values, lam, x)
+    return squares
 
 
 @kernel

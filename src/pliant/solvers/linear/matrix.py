@@ -91,8 +91,8 @@ def _matvec(indptr: IndexArray, indices: IntArray, values: FloatArray, x: FloatA
 
 @kernel
 def error_squares(
-    indptr: IndexArray, indices: IntArray, values: FloatArray, fixed: BoolArray, x: FloatArray, r: FloatArray,
-    h_ptr: IntArray, h_columns: IntArray, h_values: FloatArray, lam: FloatArray,
+    indptr: IndexArray, indices: IntArray, values: FloatArray, fixed: BoolArray, r: FloatArray, h_ptr: IntArray,
+    h_columns: IntArray, h_values: FloatArray, lam: FloatArray, x: FloatArray,
 ) -> tuple[float, float]:  # fmt: skip
     """‖A x − r − Hᵀλ‖² and ‖r‖² + ‖Hᵀλ‖² over the unknowns that are not `fixed`, for blocks of three."""
     product, push = np.zeros(len(x)), np.zeros(len(x))

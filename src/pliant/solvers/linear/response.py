@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from math import inf, isfinite, sqrt
 from typing import Any
 
 import numpy as np
@@ -11,13 +13,24 @@ from pliant.core.checks import all_finite
 from pliant.core.kernels import kernel
 from pliant.core.types import FloatArray, IndexArray, IntArray
 
+Solved = tuple[FloatArray, float, float]
+"""The motion dx of a body, ‖A dx − r − Hᵀλ‖², not finite where dx is not, and ‖r‖² + ‖Hᵀλ‖² over the free DoFs."""
+
 
 class RowMotion:
-    """The motion of a body under its forces r and those of rows, as condensed: dx = A⁻¹ (r + Hᵀ λ)."""
+    """The motion of a body under its forces r and those of rows, as condensed: dx = A⁻¹ (r + Hᵀ λ). `motion` is that
+    without the latter.
+    """
+
+    motion: Motion
 
     def under(self, lam: FloatArray) -> FloatArray:
         """Dx of row forces λ (rows,), of the shape of r."""
         raise NotImplementedError
+
+    def solved(self, system: Any, H: Any, lam: FloatArray) -> Solved:
+        """Dx of row forces λ (rows,) of all rows H, and how far it is from solving the `system`."""
+        return self.motion.checked(system, self.under(lam), H, lam)
 
 
 class Motion:
@@ -48,6 +61,11 @@ class Motion:
         """
         raise NotImplementedError
 
+    def checked(self, system: Any, dx: FloatArray, H: Any, lam: FloatArray) -> Solved:
+        """`dx` with its `error_squares`."""
+        error, total = self.error_squares(system, dx, H, lam)
+        return dx, error if all_finite(dx) else inf, total
+
     def displaced(self, dx: FloatArray) -> Motion:
         """The motion `dx` in place of this one, with the same response to row forces."""
         raise NotImplementedError
@@ -76,7 +94,7 @@ class SolvedMotion(Motion):
 
     def displaced(self, dx: FloatArray) -> SolvedMotion:
         """The motion `dx` in place of this one, with the same response to row forces."""
-        return SolvedMotion(self._factor, self._solved, dx)
+        return type(self)(self._factor, self._solved, dx)
 
     def error_squares(self, system: Any, dx: FloatArray, H: Any, lam: FloatArray) -> tuple[float, float]:
         """‖A dx − r‖² and ‖r‖² of the motion without row forces."""
@@ -98,14 +116,27 @@ class SolvedRows(RowMotion):
     """A known motion dx, to which the response to row forces is added."""
 
     def __init__(self, motion: Motion, H: Any, rows: IndexArray | None) -> None:
-        self._motion, self._H, self._rows = motion, H, rows
+        self.motion, self._H, self._rows = motion, H, rows
 
     def under(self, lam: FloatArray) -> FloatArray:
         """Dx + A⁻¹ Hᵀ λ."""
         lam = lam if self._rows is None else lam[self._rows]
         if not np.count_nonzero(lam):  # faster than `any`
-            return self._motion.dx
-        return self._motion.dx + self._motion.response(self._H, lam)
+            return self.motion.dx
+        return self.motion.dx + self.motion.response(self._H, lam)
+
+
+def linear_residual(solved: Sequence[Solved]) -> float:
+    """‖A dx − r − Hᵀλ‖ / ‖(r, Hᵀλ)‖ over the free DoFs of all bodies; of λ = 0 where a body was solved so first. Not
+    finite where a dx is not.
+    """
+    error = total = 0.0
+    for _, rest, size in solved:
+        error += rest
+        total += size
+    if not isfinite(error):
+        return inf
+    return sqrt(error / total) if total else 0.0
 
 
 def touching_rows(H: Any) -> tuple[Any, IndexArray | None]:
@@ -141,12 +172,12 @@ def add_block(rows: IndexArray, block: FloatArray, W: FloatArray) -> None:
 class PickedRows(RowMotion):
     """The motion under the forces of some rows of a problem, `picked` (k,)."""
 
-    def __init__(self, motion: RowMotion, picked: IndexArray) -> None:
-        self._motion, self._picked = motion, picked
+    def __init__(self, own: RowMotion, picked: IndexArray) -> None:
+        self.motion, self._own, self._picked = own.motion, own, picked
 
     def under(self, lam: FloatArray) -> FloatArray:
         """Dx of the forces λ (rows,) of all rows."""
-        return self._motion.under(lam[self._picked])
+        return self._own.under(lam[self._picked])
 
 
 class SolvedResponse:

@@ -16,6 +16,7 @@ import numpy as np
 from pliant.actuators.limits import refuse_rates
 from pliant.core.checks import positive, positive_count
 from pliant.core.errors import ConvergenceError, InputError
+from pliant.core.one_line import one_line
 from pliant.core.status import Status
 from pliant.core.threads import pinned_threads
 from pliant.core.timers import StageTimers
@@ -43,6 +44,7 @@ SHORTEST_INCREMENT = 1e-3
 """Shortest fraction of the load path that is tried."""
 
 
+@one_line
 @dataclass(frozen=True, eq=False)
 class GeometricInfo(StepInfo):
     """Outcome of a geometric step, beside what every step reports; `load_steps` counts load increments.

@@ -1,0 +1,181 @@
+"""The studio as a whole, without a browser: robots, recordings, reset, properties."""
+
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+import pliant as pl
+from pliant.viewer import zoo
+from pliant.viewer.live import thing_of
+from pliant.viewer.properties import materials_of
+from pliant.viewer.simulation import LiveSimulation
+from pliant.viewer.subject import AUTOMATIC, TARGET
+from scenes import swinging_bar
+
+pytest.importorskip("viser")
+RUBBER = pl.materials.Corotated(young=2e5, poisson=0.4, density=1000.0)
+
+
+def until(condition, seconds=30.0):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.01)
+
+
+def beam_scene(obstacle=None):
+    scene, beam, cable = swinging_bar(RUBBER)
+    if obstacle is not None:
+        scene.add(obstacle)
+        scene.collide(beam, obstacle, friction=0.3)
+    return scene, beam, cable
+
+
+@pytest.fixture
+def studio():
+    catalogue = {name: zoo.entry(name).made for name in ("ball", "maze")}
+    catalogue["broken"] = lambda: 1 / 0
+    with LiveSimulation(port=0, catalogue=catalogue, first="ball") as viewer:
+        until(lambda: viewer.subject is not None and not viewer.building)
+        yield viewer
+
+
+def test_another_robot_is_built_in_the_background(studio, capsys):
+    studio.play()
+    until(lambda: studio.subject.time > 0.05)
+    before = studio.inputs.sliders
+    studio.picker.value = "maze"
+    until(lambda: studio.subject.name == "maze" and not studio.building)
+    assert studio.mode.value == AUTOMATIC
+    assert set(studio.inputs.sliders) == {"torque"} != set(before)
+    until(lambda: studio.subject.time > 0.05)
+    assert studio.error is None
+    studio.picker.value = "broken"
+    until(lambda: studio.error is not None and "ZeroDivisionError" in studio._message.content)
+    assert studio.subject.name == "maze"
+    until(lambda: studio.picker.value == "maze")
+    studio.play()
+    start = studio.subject.time
+    until(lambda: studio.subject.time > start)
+
+
+def test_times_of_the_robot_before_are_not_shown(studio):
+    studio.play()
+    until(lambda: "real time: 10 ms" in studio._strip.content)
+    studio.pause()
+    studio.picker.value = "maze"
+    until(lambda: studio.subject.name == "maze" and not studio.building)
+    until(lambda: studio._strip.content == "")
+
+
+def test_a_factor_below_what_is_asked_for_is_red_and_says_so(studio, monkeypatch):
+    slow = studio.subject.step
+    monkeypatch.setattr(studio.subject, "step", lambda dt, demand: (time.sleep(0.03), slow(dt, demand)))
+    studio.play()
+    until(lambda: "slower than the 1× asked for" in studio.readout.content)
+    assert studio.readout.content.count("pliant-slow") == 1
+    studio.speed.value = "0.1×"
+    until(lambda: "pliant-slow" not in studio.readout.content)
+
+
+def test_record_replay_and_save(studio, tmp_path):
+    studio.play()
+    studio.recording_panel.toggle()
+    until(lambda: studio.subject.time > 0.3)
+    studio.recording_panel.toggle()
+    run = studio.recording_panel.run
+    assert len(run.times) > 10
+    assert len(studio.recording_panel.frames) >= 5
+    assert pl.load(run.save(tmp_path / "ball.npz")).bodies[0].name == "ball"
+    studio.recording_panel.replay(True)
+    assert not studio.playing
+    with studio.busy:  # a step that had begun ends
+        held = studio.subject.time
+    until(lambda: "replay" in studio.readout.content)
+    seen = []
+    until(lambda: seen.append(round(studio.recording_panel.time, 2)) or len(set(seen)) > 3)
+    assert studio.subject.time == held
+    studio.play()
+    assert not studio.recording_panel.replaying
+    until(lambda: studio.subject.time > held)
+
+
+def test_one_click_keeps_the_recording_in_a_file_and_replays_it(studio, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "ball-run.npz").write_text("of another time")
+    panel = studio.recording_panel
+    panel.record_or_keep()
+    panel.record_or_keep()
+    assert "nothing was recorded" in panel._kept.content
+    studio.play()
+    panel.record_or_keep()
+    begun = studio.subject.time
+    assert panel.record_button.label == "Stop, keep and replay"
+    until(lambda: studio.subject.time > begun + 0.1)
+    panel.record_or_keep()
+    assert panel.replaying
+    assert not studio.playing
+    assert panel.unsaved is None
+    assert "ball-run-2.npz" in panel._kept.content
+    assert len(pl.load(tmp_path / "ball-run-2.npz").times) == len(panel.run.times)
+    until(lambda: "replay" in studio.readout.content)
+
+
+def test_a_folder_that_cannot_be_written_is_told_and_the_run_stays(studio, monkeypatch):
+    panel = studio.recording_panel
+    studio.play()
+    panel.record_or_keep()
+    begun = studio.subject.time
+    until(lambda: studio.subject.time > begun + 0.05)
+
+    def refuse(path):
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(pl.Run, "save", lambda run, path: refuse(path))
+    panel.record_or_keep()
+    assert "cannot be written" in panel._kept.content
+    assert panel.unsaved is panel.run is not None
+    assert not panel.save_button.disabled
+
+
+def test_reset_brings_sliders_and_gizmos_back():
+    ball = pl.Obstacle.sphere(center=(0.09, 0.01, -0.04), radius=0.012, name="ball")
+    scene, _, cable = beam_scene(ball)
+    with LiveSimulation(thing_of(scene.compile()), port=0) as viewer:
+        viewer.play()
+        viewer.inputs.sliders[cable][0].value = 5.0
+        viewer.driver.move(viewer._gizmos.obstacles[0], (0.09, 0.01, -0.03))
+        until(lambda: np.allclose(viewer.subject.frame().obstacles[0][0], (0, 0, 0.01)))
+        viewer.mode.value = TARGET
+        until(lambda: viewer._gizmos.target.visible)
+        assert viewer.inputs.sliders[cable][0].disabled
+        viewer.pause()
+        viewer.reset()
+        until(lambda: viewer.subject.time == 0.0)
+        until(lambda: np.allclose(viewer._gizmos.obstacles[0].position, (0.09, 0.01, -0.04)))
+        assert viewer.inputs.sliders[cable][0].value == 0.0
+
+
+def test_properties_are_applied_by_building_again():
+    scene, *_ = beam_scene()
+    with LiveSimulation(thing_of(scene.compile()), port=0) as viewer:
+        viewer.play()
+        until(lambda: viewer.subject.time > 0.02)
+        (slider,) = viewer.properties.stiffness
+        assert (slider.value, slider.label) == (200.0, "Young's modulus of beam (kPa)")
+        slider.value = 400.0
+        old = viewer.subject
+        viewer.properties.apply()
+        until(lambda: viewer.subject is not old and not viewer.building)
+        assert materials_of(viewer.subject.original)[0][1].young == pytest.approx(4e5)
+        until(lambda: viewer.subject.time > 0.02)
+        assert viewer.error is None
+
+
+def test_importing_the_studio_loads_no_optional_package():
+    script = "import sys, pliant.viewer.live; print({'viser', 'gmsh', 'playwright', 'control'} & set(sys.modules))"
+    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "set()"
