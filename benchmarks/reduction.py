@@ -109,7 +109,7 @@ CASES = {"finger": finger, "beam": beam, "hexahedra": hexahedra}
 def trunk() -> dict[str, Any]:
     """A hanging trunk pulled by four cables, by one call: 30 runs to random forces, tried with three others."""
     scene = pl.Scene(gravity=(0, 0, 9.81))
-    robot = scene.add(pl.robots.trunk())
+    robot = scene.add(pl.robots.trunk(guide_stiffness=0.0))
     forces = {"amplitude": 0.15, "kind": pl.Force, "actuators": robot.cables[:4]}
     return planned(scene.compile(), forces, 12, pl.QuasiStatic(tolerance=1e-6), motion_tolerance=3e-4)
 
@@ -165,7 +165,7 @@ def trunk_inverse() -> dict[str, Any]:
     under those it finds on the full one. (Standing, it is not stable under its weight: no actuation carries over.)
     """
     scene = pl.Scene(gravity=(0, 0, 9.81))
-    robot = scene.add(pl.robots.trunk())
+    robot = scene.add(pl.robots.trunk(guide_stiffness=0.0))
     tip, world = pl.Effector(robot.tip), scene.compile()
     inverse = pl.QuasiStatic(newton_iterations=2, solver=pl.Inverse(effectors=[tip], actuators=robot.cables))
     start = robot.tip.at(pl.QuasiStatic()(world, world.initial_state(), dict.fromkeys(robot.cables, pl.Force(0.0)))[0])

@@ -15,7 +15,7 @@ scene = pl.Scene(gravity=(0, 0, -9.81))
 trunk = scene.add(pl.robots.trunk(vertebra_count=6, cells=(2, 2)))
 tip = pl.Effector(trunk.tip)
 world = scene.compile()
-circle = pl.paths.circle(center=(0, 0, 0.18), radius=0.02, count=50)
+circle = pl.paths.circle(center=(0, 0, 0.19), radius=0.02, count=50)
 stepper = pl.ImplicitEuler(0.02, solver=pl.Inverse(effectors=[tip], actuators=trunk.cables))
 
 motors = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)

@@ -76,7 +76,7 @@ class Bench:
             folder = cache_folder().parent / "experiments" / own
         workers = None if find_spec("joblib") else 1
         return experiments(
-            self.world, plan, stepper=stepper, folder=folder, workers=workers, progress=True, spread=spread
+            self.world, plan, stepper=stepper, folder=folder, workers=workers, progress=None, spread=spread
         )
 
     def forces(self, snapshots: Snapshots) -> FloatArray:

@@ -131,13 +131,14 @@ def _gripper(friction: float) -> SoakScene:
 
 
 def _trunk(friction: float) -> SoakScene:
-    made, robot = _Maker(friction), robots.trunk()
+    # a tenth and six hundredths of the length are its working range
+    made, robot = _Maker(friction), robots.trunk(max_displacement=(BEYOND * 0.0195, BEYOND * 0.0117))
     made.scene.add(robot)
     robot.collide(made.scene)
     made.check_self(robot.body)
     made.touch(robot.body, Ball((0.045, 0.01, 0.13), 0.02), "ball")
     made.touch(robot.body, Block(np.array((-0.06, 0.0, 0.12)), np.array((0.03, 0.1, 0.1))), "box")
-    return made.finished("trunk", *_cables(robot.cables, 0.05, 8.0), idle=0.6)
+    return made.finished("trunk", *_cables(robot.cables, 0.0195, 1.5), idle=0.6)
 
 
 def _tower(friction: float) -> SoakScene:

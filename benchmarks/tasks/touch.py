@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -108,7 +109,7 @@ def _cable_robot(
         farthest = int(np.argmax(np.linalg.norm(body.mesh.points - cables[0].via_points[0], axis=1)))
         tip = Effector(body, body.mesh.points[farthest], name="tip")
     else:
-        make = robots.finger if name == "finger" else robots.trunk
+        make = robots.finger if name == "finger" else partial(robots.trunk, guide_stiffness=0.0)
         robot = scene.add(make(anti_locking=smooth, damping=Rayleigh(mass=0.1, stiffness=0.1)))
         cables, tip = list(robot.cables), Effector(robot.tip, name="tip")
     return *_settled(scene.compile(), {cables[0]: Displacement(0.01)}, 100), tip

@@ -67,6 +67,13 @@ for _kind in (Run, World):
     register_display(_kind.__name__, _notebook_html)
 
 
+def check(thing: Scene | World, *, stepper: Any = None) -> Any:
+    """What is unusual in a scene or a world, as a list of findings; see `pliant.review.check`."""
+    from pliant.review import check as findings
+
+    return findings(thing, stepper=stepper)
+
+
 def view(thing: Run | World, *, port: int = 8080, open_browser: bool = True, block: bool | None = None) -> Any:
     """Show a run, or a world that is simulated live, in the browser; see `pliant.viewer.live.view`."""
     from pliant.viewer.live import view as show
@@ -125,6 +132,7 @@ __all__ = [
     "VolumeGrowth",
     "VolumeRatio",
     "World",
+    "check",
     "control",
     "errors",
     "export",

@@ -35,6 +35,15 @@ def ball_on_block():
     return scene
 
 
+def ball_on_edge():
+    """A sphere that is small beside the cells, above edges along which its lowest points travel."""
+    scene = pl.Scene()
+    body = scene.add(pl.Volume(pl.mesh.box((0.06, 0.06, 0.02), (3, 3, 1)), SOFT))
+    ball = scene.add(pl.Obstacle.sphere(center=(0.026, 0.021, 0.0282), radius=0.008))
+    scene.collide(body, ball)
+    return scene
+
+
 def box_on_block():
     scene = pl.Scene()
     body = scene.add(pl.Volume(pl.mesh.box((0.06, 0.06, 0.02), (3, 3, 1)), SOFT))
@@ -57,7 +66,7 @@ def forces_at(bodies, pair, names, lam):
     return [transposed_product(H, lam[order]) for H in rows.H]
 
 
-@pytest.mark.parametrize("scene", [blocks, ball_on_block, box_on_block])
+@pytest.mark.parametrize("scene", [blocks, ball_on_block, ball_on_edge, box_on_block])
 def test_the_geometric_stiffness_is_the_derivative_of_contact_forces(scene):
     world = scene().compile()
     pair = world.constraints[0]

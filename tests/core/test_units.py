@@ -6,7 +6,9 @@ from pliant.core.errors import UnitError
 from pliant.core.units import metres_per
 
 
-@pytest.mark.parametrize(("unit", "metres"), [("m", 1.0), ("mm", 1e-3), ("cm", 1e-2), ("um", 1e-6), ("inch", 0.0254)])
+@pytest.mark.parametrize(
+    ("unit", "metres"), [("m", 1.0), ("mm", 1e-3), ("cm", 1e-2), ("um", 1e-6), ("in", 0.0254), ("inch", 0.0254)]
+)
 def test_metres(unit, metres):
     assert metres_per(unit) == metres
 

@@ -101,3 +101,8 @@ def test_numbers_that_cease_to_be_finite_end_the_run(what):
     assert solution.status is Outcome.NOT_FINITE
     assert solution.final.q[0] == pytest.approx(0.5, abs=0.05)
     assert np.isfinite(solution.q).all()
+
+
+def test_a_soft_world_cannot_be_linearized_as_a_hybrid_system():
+    with pytest.raises(pl.InputError, match=r"linearize takes a hybrid system.* not a Scene"):
+        pl.hybrid.linearize(pl.Scene(), None)

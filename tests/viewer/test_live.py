@@ -149,7 +149,7 @@ def test_a_slider_drives_the_cable(beam, open_viewer, seen_controls):
     until(lambda: len(seen_controls) > 2)
     assert all(controls[cable] == pl.Displacement(0.0) for _, controls in seen_controls)
     (slider,) = viewer.inputs.sliders[cable]
-    assert (slider.min, slider.max, slider.label) == (0.0, 40.0, "cable (mm)")
+    assert (slider.min, slider.max, slider.label) == (0.0, 25.0, "cable (mm)")
     slider.value = 8.0
     until(lambda: seen_controls[-1][1][cable].value == pytest.approx(0.008))
     values = np.array([controls[cable].value for _, controls in seen_controls])

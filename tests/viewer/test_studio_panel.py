@@ -9,7 +9,9 @@ import pytest
 
 import pliant as pl
 from pliant.viewer import zoo
+from pliant.viewer.budget import Budget
 from pliant.viewer.live import thing_of
+from pliant.viewer.panel import budget_html
 from pliant.viewer.properties import materials_of
 from pliant.viewer.simulation import LiveSimulation
 from pliant.viewer.subject import AUTOMATIC, TARGET
@@ -139,6 +141,68 @@ def test_a_folder_that_cannot_be_written_is_told_and_the_run_stays(studio, monke
     assert "cannot be written" in panel._kept.content
     assert panel.unsaved is panel.run is not None
     assert not panel.save_button.disabled
+
+
+def test_target_and_obstacles_are_typed_as_well_as_dragged():
+    ball = pl.Obstacle.sphere(center=(0.09, 0.01, -0.04), radius=0.012, name="ball")
+    scene, *_ = beam_scene(ball)
+    with LiveSimulation(thing_of(scene.compile()), port=0) as viewer:
+        gizmos = viewer._gizmos
+        assert not gizmos.target_field.visible
+        viewer.mode.value = TARGET
+        until(lambda: gizmos.target_field.visible)
+        gizmos.target_field.value = (95.0, 10.0, 4.0)
+        assert gizmos.aimed == pytest.approx((0.095, 0.01, 0.004))
+        viewer.driver.move(gizmos.target, (0.09, 0.01, 0.0))
+        viewer.ask()
+        until(lambda: tuple(gizmos.target_field.value) == (90.0, 10.0, 0.0))
+        assert gizmos.aimed == pytest.approx((0.09, 0.01, 0.0)), "what is shown rounded does not move it"
+        (field,) = (field for gizmo, field in gizmos._typed.values() if gizmo is gizmos.obstacles[0])
+        field.value = (90.0, 10.0, -30.0)
+        assert gizmos.displacements[0] == pytest.approx((0.0, 0.0, 0.01))
+
+
+def test_the_budget_of_a_step_names_the_costliest_stage_and_its_remedy(studio):
+    slow = Budget({"detect": 0.0041, "factorize": 0.003, "solve": 0.001}, 0.0095, 0.01, nodes=900, contacts=120)
+    assert slow.text() == (
+        "9.5 of 10 ms: detect takes 4.1 ms (120 contacts). Cheaper: fewer contact pairs, a smaller margin, or coarser "
+        "surfaces. Or a time step of 20 ms."
+    )
+    assert "border-left" in budget_html(slow)
+    fine = Budget({"solve": 0.002}, 0.003, 0.01)
+    assert fine.text() == "3.0 of 10 ms: real time with 70 % to spare."
+    shared = Budget({"solve": 0.002}, 0.03, 0.01)
+    assert "Outside the stages 28.0 ms" in shared.text()
+    assert "lower speed" in Budget({"factorize": 0.09}, 0.1, 0.02, nodes=9000).text()
+    studio.play()
+    until(lambda: " of 10 ms" in studio._budget.content)
+
+
+def test_sliders_take_their_limits_from_the_actuators():
+    scene, beam, cable = beam_scene()
+    strong = scene.add(pl.Cable(beam, [(0.1, 0.01, 0.002), (0.0, 0.01, 0.002)], max_force=3.0, min_force=0.5, name="a"))
+    short = scene.add(pl.Cable(beam, [(0.1, 0.01, 0.01), (0.0, 0.01, 0.01)], max_displacement=0.012, name="b"))
+    subject = thing_of(scene.compile())
+    ranges = {r.handle: r for r in subject.ranges}
+    assert (ranges[strong].unit, *ranges[strong].low, *ranges[strong].high) == ("N", 0.5, 3.0)
+    assert (ranges[short].unit, *ranges[short].high, ranges[short].missing) == ("mm", 0.012, "")
+    assert ranges[cable].high[0] == pytest.approx(0.025), "a quarter of its length"
+    assert ranges[cable].missing == "max_displacement"
+    body = pl.Volume(pl.mesh.block_with_cavity((0.04, 0.04, 0.04), wall=0.012, cell_size=0.014), RUBBER)
+    for limits, unit, high, missing in (
+        ({"max_pressure": 5e3}, "Pa", 5e3, ""),
+        ({"max_growth": 2e-6}, "m³", 2e-6, ""),
+        ({}, "Pa", 2e4, "max_pressure"),
+    ):
+        r = pl.Cavity(body, **limits).control_range()
+        assert (r.unit, r.high, r.missing) == (unit, high, missing)
+        assert pl.Cavity(body, **limits).command(r.make(r.high)).amount == pytest.approx(high)
+    with LiveSimulation(subject, port=0) as viewer:
+        assert viewer.inputs.sliders[strong][0].max == 3.0
+        assert viewer.inputs.sliders[strong][0].label == "a (N)"
+        viewer.step()
+        until(lambda: viewer.subject.info is not None)
+        assert viewer.subject.actuation()[strong] == pytest.approx(0.5)
 
 
 def test_reset_brings_sliders_and_gizmos_back():

@@ -20,7 +20,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 
-from pliant.actuators.drive import USUAL_TRAVEL, ActuatorRows, ControlRange, ForceActuator
+from pliant.actuators.drive import USUAL_SHORTENING, USUAL_TRAVEL, ActuatorRows, ControlRange, ForceActuator
 from pliant.actuators.limits import Command, Limits, command, per_second
 from pliant.actuators.strands import Middles, Strand
 from pliant.actuators.values import Cut, Displacement, Force, LengthRatio
@@ -123,9 +123,15 @@ class Cable(ForceActuator):
         return CableRows(self, via, tuple(_strand(self, body, via, owners) for body in self.bodies), key)
 
     def control_range(self) -> ControlRange:
-        """The range of a slider: the shortening."""
-        high = self.max_displacement if np.isfinite(self.max_displacement) else USUAL_TRAVEL["m"]
-        return ControlRange(Displacement, "m", 0.0, high, 0.0)
+        """The range of a slider: the shortening; the tension where only that is limited."""
+        if np.isfinite(self.max_displacement):
+            return ControlRange(Displacement, "m", 0.0, self.max_displacement, 0.0)
+        if np.isfinite(self.max_force):
+            low = max(self.min_force, 0.0)
+            return ControlRange(Force, "N", low, self.max_force, low)
+        length = float(np.linalg.norm(np.diff(np.asarray(self.via_points, float), axis=0), axis=1).sum())
+        high = min(USUAL_TRAVEL["m"], USUAL_SHORTENING * length) if len(self.bodies) == 1 else USUAL_TRAVEL["m"]
+        return ControlRange(Displacement, "m", 0.0, float(f"{high:.2g}"), 0.0, "max_displacement")
 
     def command(self, value: Any) -> Command:
         """A checked command from a control value."""

@@ -29,6 +29,8 @@ from pliant.models.volume.loads import PressureFacets, PressureStiffness, facet_
 
 USUAL_PRESSURE = 30e3
 """Slider range of a cavity without max_pressure, Pa: silicone chambers of small robots inflate at 10 to 40 kPa."""
+USUAL_FRACTION = 0.1
+"""Slider range of a pressure without bounds over Young's modulus: soft walls balloon at about a tenth of it."""
 _FLAT_LOSS = 0.25
 """Largest relative difference of a chamber's volume from that of its flat triangles: curved faces stay below."""
 
@@ -73,10 +75,16 @@ class Cavity(Actuator):
         return CavityRows(self, key, surface=surface)
 
     def control_range(self) -> ControlRange:
-        """Its pressure between its bounds."""
+        """Its pressure between its bounds; the growth of its volume where only that is limited."""
         low = self.min_pressure if np.isfinite(self.min_pressure) else 0.0
-        high = self.max_pressure if np.isfinite(self.max_pressure) else max(low, 0.0) + USUAL_PRESSURE
-        return ControlRange(Pressure, "Pa", low, high, float(np.clip(0.0, low, high)))
+        if np.isfinite(self.max_pressure):
+            return ControlRange(Pressure, "Pa", low, self.max_pressure, float(np.clip(0.0, low, self.max_pressure)))
+        if np.isfinite(self.max_growth):
+            return ControlRange(VolumeGrowth, "m³", 0.0, self.max_growth, 0.0)
+        young = getattr(self.body.material, "young", None)
+        usual = USUAL_PRESSURE if young is None else min(USUAL_PRESSURE, USUAL_FRACTION * float(young))
+        high = max(low, 0.0) + float(f"{usual:.2g}")
+        return ControlRange(Pressure, "Pa", low, high, float(np.clip(0.0, low, high)), "max_pressure")
 
     @property
     def limits(self) -> Limits:

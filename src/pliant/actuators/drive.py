@@ -28,6 +28,8 @@ USUAL_FORCE = 5.0
 """Slider range of a force without bounds, N: what small soft robots take."""
 USUAL_TRAVEL = {"m": 0.04, "rad": 1.5}
 """Slider range of a displacement without bounds, by its unit: 4 cm bend a hand-sized robot, 1.5 rad are 86°."""
+USUAL_SHORTENING = 0.25
+"""Slider range of a cable without bounds over its length: more bends most arms back on themselves."""
 SHOWN: dict[str, tuple[str, float, str]] = {
     "m": ("mm", 1e3, ".1f"),
     "N": ("N", 1.0, ".2f"),
@@ -54,19 +56,41 @@ def span(low: float, high: float, usual: float) -> tuple[float, float, float]:
 
 @dataclass(frozen=True, eq=False)
 class ControlRange:
-    """The range of a slider, `low` to `high` from `start`, in `unit`; `make` turns a number into a control value."""
+    """The range of a slider, `low` to `high` from `start`, in `unit`; `make` turns a number into a control value.
+
+    `missing` names the limits that the actuator was not given, where the range is a usual one; else it is empty.
+    """
 
     make: Callable[[float], Any]
     unit: str
     low: float
     high: float
     start: float
+    missing: str = ""
 
     @classmethod
     def of_travel(cls, actuator: Any) -> ControlRange:
-        """The displacement or angle of `actuator` between its limits."""
-        unit, limits = actuator.kinds[0][1], actuator.limits
-        return cls(actuator.moving, unit, *span(limits.least, limits.most, USUAL_TRAVEL[unit]))
+        """The displacement or angle of `actuator` between its limits; its force where only that is limited."""
+        limits = actuator.limits
+        if not np.isfinite([limits.least, limits.most]).any() and np.isfinite([limits.lower, limits.upper]).all():
+            return cls.of_force(actuator)
+        unit = actuator.kinds[0][1]
+        kind = "angle" if unit == "rad" else "displacement"
+        missing = _missing(limits.least, limits.most, kind)
+        return cls(actuator.moving, unit, *span(limits.least, limits.most, USUAL_TRAVEL[unit]), missing)
+
+    @classmethod
+    def of_force(cls, actuator: Any) -> ControlRange:
+        """The force or torque of `actuator` between its limits."""
+        unit, limits = actuator.kinds[1][1], actuator.limits
+        missing = _missing(limits.lower, limits.upper, "torque" if unit == "N·m" else "force")
+        return cls(actuator.imposing, unit, *span(limits.lower, limits.upper, USUAL_FORCE), missing)
+
+
+def _missing(low: float, high: float, kind: str) -> str:
+    """Names of the limits of `kind` that are not finite."""
+    names = [name for name, bound in ((f"min_{kind}", low), (f"max_{kind}", high)) if not np.isfinite(bound)]
+    return ", ".join(names)
 
 
 class Actuator:
@@ -106,8 +130,7 @@ class Actuator:
 
     def control_range(self) -> ControlRange:
         """The range of a slider: the force between its limits."""
-        low, high, start = span(self.limits.lower, self.limits.upper, USUAL_FORCE)
-        return ControlRange(self.imposing, self.kinds[1][1], low, high, start)
+        return ControlRange.of_force(self)
 
     def slider_amount(self, displacement: float, force: float) -> float:
         """The quantity of its slider, of the δ and λ of a step: whichever of them `control_range` commands."""

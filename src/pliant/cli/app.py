@@ -136,6 +136,22 @@ def run(
 
 
 @app.command()
+def check(
+    scene: Annotated[Path, typer.Argument(help="A scene file, as `pliant run` takes it.")],
+    set_: Settings = None,
+    json: Json = None,
+) -> None:
+    """Say what is unusual in a scene, without simulating it; exit code 1 where something is most likely a mistake.
+
+    Checks units by magnitude, densities and moduli, walls of one cell, cables outside of their body, actuators without
+    limits, contact pairs that are missing, and the time step against the first natural frequency.
+    """
+    from pliant.cli.check import show_check
+
+    raise typer.Exit(show_check(Output(json), scene, settings=set_ or []))
+
+
+@app.command()
 def sweep(
     scene: Annotated[Path, typer.Argument(help="A scene file, as `pliant run` takes it.")],
     set_: Annotated[

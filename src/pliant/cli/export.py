@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -41,7 +40,7 @@ def write_run(run: Any, file: Path, **options: Any) -> Path:
     """Write `run` to `file`, by its ending, with a progress bar where frames are drawn."""
     from pliant.viewer.export import export
 
-    return export(run, file, progress=sys.stdout.isatty(), **options)
+    return export(run, file, **options)
 
 
 def saved_run(source: Path) -> Any:

@@ -46,7 +46,7 @@ def show_reduction(
         motion_tolerance=motion_tolerance,
         folder=folder,
         workers=None,
-        progress=True,
+        progress=None,
     )
     for part in fast.reductions[:-1]:
         output.console.print(f"- {part!r}", markup=False, highlight=False)

@@ -46,7 +46,7 @@ def show_sweep(
         results: list[Any] = list(
             run(
                 partial(run_case, str(scene), until), cases, folder=folder, identity=identity, workers=workers,
-                progress=True,
+                progress=None,
             )
         )  # fmt: skip
     except SweepError as error:

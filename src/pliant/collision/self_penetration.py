@@ -14,7 +14,7 @@ from typing import cast
 import numpy as np
 
 from pliant.collision.closest import dot, triangle_weights
-from pliant.collision.surface import Pose
+from pliant.collision.surface import CollisionSurface, Pose
 from pliant.core.arrays import frozen
 from pliant.core.kernels import inline, kernel
 from pliant.core.types import BoolArray, FloatArray, IntArray
@@ -36,7 +36,7 @@ def self_penetration(pose: Pose) -> float:
     Samples of triangles that take no part, and samples nearest to such triangles, do not count. The surface is closed.
     """
     s = pose.surface
-    samples = _samples(s.triangles[s.order], s.edges[s.taking_part_edges], s.nodes)
+    samples = samples_of(s)
     # a direction that no structured mesh has, so that rays do not run along its edges
     axis = np.array([0.4811, 0.3137, 0.8186])
     axis /= np.linalg.norm(axis)
@@ -44,8 +44,6 @@ def self_penetration(pose: Pose) -> float:
     first /= np.linalg.norm(first)
     frame = np.ascontiguousarray(np.column_stack([first, np.cross(axis, first), axis]))
     turned = np.ascontiguousarray(pose.points @ frame)
-    taking_part = np.zeros(len(s.triangles), bool)
-    taking_part[s.order] = True
     offset = _OFFSET * s.longest_edge
     lowest, highest = turned[s.nodes].min(axis=0), turned[s.nodes].max(axis=0)
     count = max(1, int(np.sqrt(_CELLS_PER_TRIANGLE * len(s.triangles))))
@@ -58,13 +56,26 @@ def self_penetration(pose: Pose) -> float:
     )  # fmt: skip
     if not inside.any():
         return 0.0
-    return float(
-        _deepest(frozen(samples[inside]), pose.points, s.triangles, s.rest, s.rest_normals, frozen(taking_part))
-    )
+    return deepest(pose, samples[inside])
 
 
-def _samples(triangles: IntArray, edges: IntArray, nodes: IntArray) -> IntArray:
+def deepest(pose: Pose, samples: IntArray, among: BoolArray | None = None) -> float:
+    """Largest distance (m) of `samples` (k, 3), which are inside, from the nearest triangle that they may have run
+    through, `among` all or the marked ones (t,).
+    """
+    s = pose.surface
+    taking_part: BoolArray = np.zeros(len(s.triangles), bool)
+    taking_part[s.order] = True
+    triangles, normals = s.triangles, s.rest_normals
+    if among is not None:
+        triangles, normals, taking_part = frozen(triangles[among]), frozen(normals[among]), taking_part[among]
+    return float(_deepest(frozen(samples), pose.points, triangles, s.rest, normals, frozen(taking_part)))
+
+
+def samples_of(surface: CollisionSurface) -> IntArray:
     """Vertices of each sample (s, 3), −1 beyond the last: the sample is their mean."""
+    triangles, edges = surface.triangles[surface.order], surface.edges[surface.taking_part_edges]
+    nodes = surface.nodes
     none = -np.ones((len(nodes), 2), np.int32)
     middles = np.column_stack([edges, -np.ones(len(edges), np.int32)])
     samples: IntArray = np.concatenate([np.column_stack([nodes, none]), middles, triangles]).astype(np.int32)

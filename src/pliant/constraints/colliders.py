@@ -64,6 +64,14 @@ class Collider:
         """Whether it is the solid inside a closed surface."""
         return self.surface is not None and self.surface.closed
 
+    @property
+    def cells(self) -> IntArray | None:
+        """Tetrahedra (m, 4) of the solid between its points; None where it has no such cells."""
+        mesh: Any = getattr(self.handle, "mesh", None)
+        if self.index is None or getattr(mesh, "element", None) != "tet4":
+            return None
+        return np.asarray(mesh.cells)
+
     def points(self, view: RowView) -> FloatArray:
         """The points at the positions of `view`, (n, 3), m."""
         q = self.q(view)

@@ -31,6 +31,7 @@ from pliant.collision import (
 )
 from pliant.collision.broad.kept_candidates import KeptCandidates
 from pliant.collision.facet_contacts import with_facets
+from pliant.collision.folded_cells import folded_penetration
 from pliant.collision.narrow.round_contacts import (
     DIP,
     ROUND,
@@ -219,7 +220,8 @@ class ContactPair(Constraint):
         """Contacts of the vertices with a round solid, and those of edges and faces between them."""
         a, solid, pose = self.a, self.b.solid, self.b.q(view)
         points = a.points(view)
-        dip = DIP if view.dt else STATIC_DIP
+        travels = self.b.index is None and isinstance(solid, Sphere | Capsule)
+        dip = DIP if view.dt or travels else STATIC_DIP
         found = [edge_contacts(surface, points, solid, pose, margin=margin, pair=self.pair, previous=previous, dip=dip)]
         if isinstance(solid, Cylinder):
             found.append(rim_contacts(surface, points, solid, pose, margin=margin, pair=self.pair))
@@ -229,7 +231,7 @@ class ContactPair(Constraint):
                 now, then = (place[0] + place[1:] @ center for place in (pose, before))
                 face = sphere_face_contact(
                     surface, points, now, solid.radius, margin=margin, pair=self.pair, start=(start, then),
-                    feature=feature, on_edges=view.dt > 0.0,
+                    feature=feature, on_edges=view.dt > 0.0, dip=DIP,
                 )  # fmt: skip
                 found.append(face if not on_listed_edge(face, found[0]) else face.selected(slice(0)))
         found = [more for more in found if more.count]
@@ -316,7 +318,8 @@ class ContactPair(Constraint):
             if b.solid is not None:
                 return max(overlap_with_solid(pose, b.depth(view)), b.depth_of_points(pose, view))
         if a is b and a.is_solid_surface:
-            return self_penetration(a.pose(view))
+            pose = a.pose(view)
+            return max(self_penetration(pose), 0.0 if a.cells is None else folded_penetration(pose, a.cells))
         gaps = self.contact_set(view, None).gap
         return max(0.0, -float(gaps.min())) if len(gaps) else 0.0
 

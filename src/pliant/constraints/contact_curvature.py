@@ -6,7 +6,9 @@ The gap of a point above the plane of a triangle, and that of two lines, has the
 
 where the normal n turns with the triangle or the two edges, n·e = 0 for each edge e: δn = −Σ e* (n·δe) with the dual
 basis e* of the edges. The gap of a material point above a curved solid has δ²g = δu·C δu with its curvature C; a face
-meets a sphere at such a point. A rigid body adds
+meets a sphere at such a point. The lowest point of an edge e above it travels along the edge, by the t that minimises
+the gap: δ²g = δu·C δu − (δu·C e + n·δe)²/(e·C e). That is the form of two lines with e* = C e/(e·C e), the curvature
+C − C e eᵀC/(e·C e) and the gap e·C e/|C e|², the radius of curvature along the edge. A rigid body adds
 the change of the moment of a force F at the lever arm r, K = (F·r) I − (F rᵀ + r Fᵀ)/2.
 
 The blocks couple two bodies that touch. They are therefore no part of the matrices that are factorized body by body;
@@ -22,6 +24,7 @@ import numpy as np
 from scipy import sparse
 
 from pliant.collision import Capsule, ContactKind, ContactSet, Cylinder, Sphere, side_rows
+from pliant.collision.narrow.round_contacts import ROUND
 from pliant.collision.solids.obstacles import Pipe
 from pliant.collision.surface import EDGE_LIMIT
 from pliant.constraints.contact import ContactMemory, ContactPair
@@ -31,6 +34,9 @@ from pliant.models.rigid import RigidModel
 
 _FACET = 1.0 - 1e-8
 """A contact whose normal is that of its facet to within this product is one with its plane: 0.01 degrees."""
+_STRAIGHT = 1e-3
+"""Curvature of a solid along an edge over that of its radius below which its lowest point is not defined: edges within
+2 degrees of the axis of a cylinder."""
 _PROBE = 1e-5
 """Distance over which the curvature of a solid is measured, as a fraction of its radius."""
 
@@ -120,6 +126,9 @@ def _of_pair(
         if isinstance(b.solid, Sphere | Capsule):
             smooth |= c.kind == ContactKind.FACE_VERTEX
         curvature[smooth] = _curvature_of_solid(pair, view, c.point_a[smooth])
+    gap = np.array(c.gap)
+    if b.surface is None and b.facets is None and isinstance(b.solid, ROUND) and a.index is not None:
+        _add_travelling(pair, view, c, turning, curvature, gap)
     levers: dict[int, FloatArray] = {}
     for side, sign in ((a, 1.0), (b, -1.0)):
         if side.index is not None and isinstance(models[side.index], RigidModel) and not (sphere and side is b):
@@ -127,7 +136,7 @@ def _of_pair(
             F = sign * forces
             product = np.einsum("mi,mj->ij", F, arm)
             levers[side.index] = np.trace(product) * np.eye(3) - 0.5 * (product + product.T)
-    return ContactCurvature(motion, turning, lam, c.gap, curvature, levers, ())
+    return ContactCurvature(motion, turning, lam, gap, curvature, levers, ())
 
 
 def _motion_blocks(pair: ContactPair, view: RowView, c: ContactSet, eye: FloatArray, *, sphere: bool) -> Any:
@@ -204,6 +213,31 @@ def _dual(u: FloatArray, v: FloatArray, n: FloatArray) -> tuple[FloatArray, Floa
     if squared < 1e-4 * float(u @ u) * float(v @ v) or abs(float(across @ n)) < _FACET * np.sqrt(squared):
         return None
     return np.cross(v, across) / squared, np.cross(across, u) / squared
+
+
+def _add_travelling(
+    pair: ContactPair, view: RowView, c: ContactSet, turning: Any, curvature: FloatArray, gap: FloatArray
+) -> None:
+    """Contacts of edges with a round solid: their points travel along the edges. Adds to the rows `turning` of side a,
+    and writes `curvature` (c, 3, 3) 1/m and `gap` (c,) m of these contacts.
+    """
+    edge = np.flatnonzero(c.kind == ContactKind.EDGE_EDGE)
+    a = pair.a
+    if not len(edge) or a.index is None:
+        return
+    x = a.map.points(a.q(view))
+    C = _curvature_of_solid(pair, view, c.point_a[edge])
+    e = x[c.nodes_a[edge, 1]] - x[c.nodes_a[edge, 0]]
+    Ce = np.einsum("mij,mj->mi", C, e)
+    along = np.einsum("mi,mi->m", e, Ce)
+    bent = along * float(pair.b.solid.radius) > _STRAIGHT * np.einsum("mi,mi->m", e, e)
+    edge, C, Ce, along = edge[bent], C[bent], Ce[bent], along[bent]
+    curvature[edge] = C - np.einsum("mi,mj->mij", Ce, Ce) / along[:, None, None]
+    gap[edge] = along / np.einsum("mi,mi->m", Ce, Ce)
+    values = np.zeros((c.count, 3, 3, 3))
+    values[edge, 0] = np.einsum("mi,mj->mij", Ce / along[:, None], c.normal[edge])
+    values[edge, 1] = -values[edge, 0]
+    turning[a.index] = turning[a.index] + a.pull_back(view, _over_points(c.nodes_a, values, c.point_count_a))
 
 
 def _over_points(nodes: IntArray, values: FloatArray, point_count: int) -> sparse.csr_matrix:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pliant.core.errors import UnitError
 
-LENGTH_UNITS: dict[str, float] = {"m": 1.0, "dm": 0.1, "cm": 1e-2, "mm": 1e-3, "um": 1e-6, "inch": 0.0254}
+LENGTH_UNITS: dict[str, float] = {"m": 1.0, "dm": 0.1, "cm": 1e-2, "mm": 1e-3, "um": 1e-6, "inch": 0.0254, "in": 0.0254}
 """Metres per unit of length."""
 
 

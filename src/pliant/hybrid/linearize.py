@@ -57,6 +57,11 @@ def linearize(
     constraints; joints are always active. Outputs are those of the system (q by default), with `forces` followed by λ
     of the active rows. A system without inputs gets one without effect, as python-control requires an input.
     """
+    if not hasattr(system, "coordinate_count"):
+        raise InputError(
+            f"linearize takes a hybrid system, such as pl.hybrid.bouncing_ball(), not a {type(system).__name__}; "
+            "static gains of a soft world are those of pl.control.kinematics"
+        )
     control = control_package()
     equations = Equations(system)
     q, v, u, discrete = resolve(equations, point, active)

@@ -23,6 +23,7 @@ from pliant.materials.silicones import (
     ecoflex_00_30,
     ecoflex_00_50,
 )
+from pliant.materials.viscoelastic import Viscoelastic, fit_relaxation
 
 __all__ = [
     "SILICONES",
@@ -37,6 +38,7 @@ __all__ = [
     "Silicone",
     "StVenantKirchhoff",
     "Tangent",
+    "Viscoelastic",
     "Yeoh",
     "dragon_skin_10",
     "dragon_skin_20",
@@ -45,6 +47,7 @@ __all__ = [
     "ecoflex_00_50",
     "fit_neo_hookean",
     "fit_ogden",
+    "fit_relaxation",
     "fit_yeoh",
     "silicones",
     "uniaxial_stress",

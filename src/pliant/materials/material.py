@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -59,6 +59,11 @@ class Material:
         """Poisson's ratio at small strain."""
         mu, kappa = self.shear_modulus, self.bulk_modulus
         return (3.0 * kappa - 2.0 * mu) / (2.0 * (3.0 * kappa + mu))
+
+    @property
+    def relaxation(self) -> Any:
+        """How its shear stress fades, see `materials.viscoelastic`; None of an elastic material."""
+        return None
 
     def energy(self, F: FloatArray, *, part: Part = Part.TOTAL) -> FloatArray:
         """Energy density in J/m³, shape (…), at deformation gradients F (…, 3, 3); inf where it is undefined."""

@@ -6,13 +6,14 @@ their volumes converge from below.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from pliant.core.checks import positive
 from pliant.core.errors import InputError
-from pliant.core.types import BoolArray, FloatArray, IntArray
+from pliant.core.types import BoolArray, FloatArray, IndexArray, IntArray
 from pliant.mesh.elements import ElementName, element_table
 from pliant.mesh.geometry import worst_volumes
 from pliant.mesh.mesh import Mesh
@@ -24,6 +25,8 @@ _CORE_BULGE = 0.45
 """Bend of the sides of the core from a square (0) to a circle (1): balances the angles of core and rings."""
 _FOLDED = 1.0 / 3.0
 """Least volume of a bent cell as a fraction of the straight one: keeps det J positive and the cell well conditioned."""
+_CORE, _BULGE = 0.42, 0.5
+"""Half side of the cube in a ball over its radius, and how far its faces bulge: cells are then nearly equal in size."""
 _HALVINGS = 8
 """Most halvings of the bend of an edge, which is then nearly straight."""
 
@@ -45,6 +48,42 @@ def cylinder(radius: float, length: float, *, cells: Any, element: ElementName =
         return mesh
     tolerance = 1e-9 * radius  # rounding of coordinates
     return curved_edges(mesh, np.array([1.0, 1.0, 0.0]), lambda r: np.abs(r - radius) < tolerance)
+
+
+def sphere(radius: float, *, cells: Any, element: ElementName = "tet4") -> Mesh:
+    """A solid ball of `radius` (m) around the origin.
+
+    `cells` = (across, radial): cells along an edge of a bulged cube in the middle, and from its faces to the surface. A
+    cube would have flat cells at its corners; around a smaller one the layers bend little.
+    """
+    element_table(element)
+    radius = positive("radius", radius, unit="m")
+    across, radial = cell_counts("cells", cells, ("the core", "the radius"))
+    line = np.linspace(-1.0, 1.0, across + 1)
+    lattice = np.stack([g.ravel() for g in np.meshgrid(line, line, line, indexing="ij")], axis=1)
+    core = _CORE * radius * _bulged(lattice)
+    quads = Mesh(lattice, grid_hexahedra((across,) * 3), "hex8").surface().facets
+    rim: IndexArray = np.unique(quads)
+    cube = np.tan(0.25 * np.pi * lattice[rim])
+    outside = radius * cube / np.linalg.norm(cube, axis=1)[:, None]
+    layers = [core[rim] + s * (outside - core[rim]) for s in np.linspace(0.0, 1.0, radial + 1)[1:]]
+    around: Any = np.zeros(len(lattice), np.int64)
+    around[rim] = len(lattice) + np.arange(len(rim))
+    rings = [quads, *(around[quads] + k * len(rim) for k in range(radial))]
+    shells = [np.hstack(pair) for pair in pairwise(rings)]
+    points = np.vstack([core, *layers])
+    hexahedra = np.vstack([grid_hexahedra((across,) * 3), *shells]).astype(np.int32)
+    mesh = Mesh(points, hexahedra, "hex8").with_element(element)
+    if element != "tet10":
+        return mesh
+    return curved_edges(mesh, np.ones(3), lambda r: np.abs(r - radius) < 1e-9 * radius)
+
+
+def _bulged(lattice: FloatArray) -> FloatArray:
+    """Points of the cube [−1, 1]³ moved towards the ball around it, on its faces by `_BULGE` of the way."""
+    length, reach = np.linalg.norm(lattice, axis=1), np.abs(lattice).max(axis=1)
+    factor = 1.0 + _BULGE * reach * (reach / np.where(length > 0.0, length, 1.0) * np.sqrt(1.5) - 1.0)
+    return np.asarray(lattice * factor[:, None])
 
 
 def tube(inner_radius: float, outer_radius: float, length: float, *, cells: Any, element: ElementName = "tet4") -> Mesh:

@@ -19,6 +19,7 @@ from pliant.core.errors import InputError, MeshError
 from pliant.core.types import FloatArray, IntArray
 from pliant.core.units import metres_per
 from pliant.mesh.elements import ElementName
+from pliant.mesh.estimate import check_cell_count, check_shells
 from pliant.mesh.gmsh_session import MILLIMETRES, check_options, drawing, meshed, sized, taken, tetrahedra
 from pliant.mesh.io import load_surface
 from pliant.mesh.mesh import Mesh
@@ -29,7 +30,7 @@ CAD_ENDINGS = (".step", ".stp", ".iges", ".igs", ".brep")
 """Endings of CAD files; the first four formats contain their unit."""
 _CREASE = np.radians(40.0)
 """Angle between facets, rad, above which remeshing keeps their edge; facets of curved faces meet below it."""
-_COARSE = 25.0
+_COARSE = 12.0
 """Triangles along the longest side of a CAD solid whose walls are measured."""
 _FINER = 0.6
 """Factor of sizes chosen from walls where they did not do."""
@@ -97,6 +98,8 @@ def _filled(surface: Surface, cell_size: float | CellSizes | None, element: Elem
     except MeshError as error:
         raise MeshError(f"{what}: {error}") from error
     shells = nested_shells(surface, what)
+    if isinstance(cell_size, (int, float)) and not keep:
+        check_shells(shells, cell_size, what)
     if cell_size is None and not keep:
         sizes = cell_sizes(surface)
         try:
@@ -204,6 +207,9 @@ def _from_cad(path: Path, cell_size: float | CellSizes | None, unit: str | None,
         sizes = cell_sizes(_triangles(gmsh)) if cell_size is None else cell_size
         gmsh.model.mesh.clear()
         bounds = np.reshape(gmsh.model.getBoundingBox(-1, -1), (2, 3)) / MILLIMETRES
+        if not isinstance(sizes, CellSizes):
+            volume = gmsh.model.occ.getMass(*gmsh.model.getEntities(3)[0]) / MILLIMETRES**3
+            check_cell_count(volume, sizes, float((bounds[1] - bounds[0]).max()), str(path))
         size = MILLIMETRES * _uniform(sizes, bounds)
         for name, value in {"Mesh.MeshSizeMin": 0.2 * size, "Mesh.MeshSizeMax": size}.items():
             gmsh.option.setNumber(name, value)
@@ -228,7 +234,11 @@ def _solid(path: Path, unit: str | None) -> Iterator[Any]:
             raise MeshError(f"{path} cannot be read as a CAD file ({_short(error)}); export it as STEP") from error
         solids = gmsh.model.getEntities(3)
         if len(solids) != 1:
-            remedy = "export each to a file of its own, or join them" if solids else "export a solid, not a sheet"
+            remedy = (
+                "pl.mesh.tetrahedralize_solids makes one mesh of them, each with a material of its own"
+                if solids
+                else "export a solid, not a sheet"
+            )
             raise MeshError(f"{path} has {len(solids)} solids; a body is one: {remedy}")
         if not has_unit and unit is not None and metres_per(unit) != 1e-3:
             gmsh.model.occ.dilate(solids, 0.0, 0.0, 0.0, *[1e3 * metres_per(unit)] * 3)

@@ -98,6 +98,11 @@ def nodes(indices: Iterable[int]) -> Region:
     return _Nodes(np.unique(given).astype(np.int32))
 
 
+def cells(indices: Iterable[int]) -> Region:
+    """The cells of these indices: a region for inclusions and other things that select cells, not nodes."""
+    return _Cells(nodes(indices).indices)  # type: ignore[attr-defined]
+
+
 def as_region(value: Any, *, what: str) -> Region:
     """`value` as a region: a region itself, or a list of node indices; anything else is an error naming `what`."""
     if isinstance(value, Region):
@@ -170,6 +175,16 @@ class _Nodes(Region):
         return f"list of {len(self.indices)} nodes"
 
 
+class _Cells(_Nodes):
+    def select(self, points: FloatArray) -> BoolArray:
+        if len(self.indices) and self.indices[-1] >= len(points):
+            raise MeshError(f"{self} includes cell {self.indices[-1]}, but the mesh has only {len(points)} cells")
+        return super().select(points)
+
+    def __str__(self) -> str:
+        return f"list of {len(self.indices)} cells"
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class _Everything(Region):
     def select(self, points: FloatArray) -> BoolArray:
@@ -232,5 +247,15 @@ def _text(vector: FloatArray) -> str:
     return "(" + ", ".join(f"{x:.4g}" for x in vector) + ")"
 
 
-KINDS: tuple[type[Region], ...] = (_Box, _Plane, _Sphere, _Nodes, _Everything, _Union, _Intersection, _Complement)
+KINDS: tuple[type[Region], ...] = (
+    _Box,
+    _Plane,
+    _Sphere,
+    _Nodes,
+    _Cells,
+    _Everything,
+    _Union,
+    _Intersection,
+    _Complement,
+)
 """The classes behind the functions of this file, for saving."""

@@ -14,6 +14,7 @@ from scipy.spatial import cKDTree
 
 from pliant.core.checks import positive, positive_count
 from pliant.core.errors import MeshError
+from pliant.core.one_line import one_line
 from pliant.core.types import FloatArray
 from pliant.mesh.surface import Surface
 from pliant.mesh.thickness import crossings, wall_chords
@@ -40,6 +41,7 @@ compact ones.
 """
 
 
+@one_line
 @dataclass(frozen=True, eq=False)
 class CellSizes:
     """Wanted lengths of edges in a body, from the thickness of its walls.

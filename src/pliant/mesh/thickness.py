@@ -16,8 +16,8 @@ from pliant.mesh.surface import Surface
 
 SAMPLES = 1500
 """Chords of a measurement: the fifth percentile of the thickness then varies by a few percent with the seed."""
-_WORK = 3e7
-"""Pairs of lines and triangles at most: a few seconds. A surface of more triangles gets fewer chords."""
+_WORK = 8e6
+"""Pairs of lines and triangles at most: a second. A surface of more triangles gets fewer chords."""
 _CHUNK = 2_000_000
 """Pairs of one array operation: 50 MB for each temporary."""
 _PARALLEL = 0.7

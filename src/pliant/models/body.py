@@ -149,6 +149,11 @@ class Model:
         """Whether clamps or supports constrain a motion of the body."""
         return bool(self.constrained.any())
 
+    @property
+    def remembers(self) -> bool:
+        """Whether its material has a memory, which states hold."""
+        return False
+
     # Steps
 
     def initial(self) -> tuple[FloatArray, FloatArray]:
@@ -278,8 +283,8 @@ class Model:
         """Largest axial stress at the border of each section, (m,), Pa."""
         self._lacks("rod")
 
-    def cell_stress(self, q: FloatArray) -> FloatArray:
-        """Cauchy stress of each cell, (m, 3, 3), Pa."""
+    def cell_stress(self, q: FloatArray, history: FloatArray | None = None) -> FloatArray:
+        """Cauchy stress of each cell, (m, 3, 3), Pa; `history` is what its material remembers."""
         self._lacks("deformable volume")
 
     def cell_strain(self, q: FloatArray) -> FloatArray:

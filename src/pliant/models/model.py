@@ -33,7 +33,8 @@ class FirstPart(NamedTuple):
 
 class StepStart(NamedTuple):
     """Start of a step of a model: q, v, time discretisation, gravity (3,) m/s², controls by handle, workspace, the
-    first part of the step where this is the second and goes on from it, and whether supports or welds hold the body.
+    first part of the step where this is the second and goes on from it, whether supports or welds hold the body, and
+    what its material remembers, None where it is relaxed.
     """
 
     q: FloatArray
@@ -44,6 +45,7 @@ class StepStart(NamedTuple):
     workspace: Workspace | None = None
     first: FirstPart | None = None
     supported: bool = False
+    history: FloatArray | None = None
 
 
 class Factor(Protocol):
@@ -164,7 +166,8 @@ class Trial:
     """v⁺ − dx/h of implicit Euler, of the shape of dx; None where it is zero."""
 
     def __init__(self, model: Any, start: StepStart) -> None:
-        self._q, self._v, self._scheme, self._gravity, self._controls, workspace, self._first, supported = start
+        self._q, self._v, self._scheme, self._gravity, self._controls, workspace, self._first = start[:7]
+        supported, self._history = start.supported, start.history
         self.model: Any = model
         self._supported = supported or model.is_supported
         self.dx: FloatArray = np.zeros(model.constrained.shape)
@@ -245,6 +248,10 @@ class Trial:
 
     def accept(self, q: FloatArray) -> None:
         """The step is accepted with q at its end."""
+
+    def history(self) -> FloatArray | None:
+        """What the material remembers at the end of the step; None where it remembers nothing."""
+        return None
 
     def _displaced(self, q: FloatArray, dx: FloatArray, fraction: float) -> FloatArray:
         """`q` after `fraction` of `dx`."""

@@ -28,7 +28,7 @@ class Scheme:
     """θ, a (1/s²), b (1/s), 1/h (1/s), and v⁺ = velocity × dx + memory × v; `lag` is κ.
 
     `dt` is h, 0 for a static scheme; `interval` is the time that passes in a step, s: h, or what a static scheme is
-    given, 0 where no time passes.
+    given, 0 where no time passes. `instantaneous`: a static scheme in which stresses with memory do not relax.
     """
 
     theta: float
@@ -40,6 +40,14 @@ class Scheme:
     dt: float
     interval: float
     lag: float = 0.0
+    instantaneous: bool = False
+
+    @property
+    def elapsed(self) -> float:
+        """Time from the start of the step to where forces are evaluated, s; the first part of a step in two is 2θ times
+        as long as the second, which evaluates them κ of it earlier.
+        """
+        return self.theta * self.dt * (1.0 - 2.0 * self.lag)
 
     def next_velocity(
         self, dx: FloatArray, v: FloatArray, prescribed: BoolArray | None = None, gained: FloatArray | None = None
@@ -84,9 +92,9 @@ def damped_schemes(dt: float, radius: float) -> tuple[Scheme, Scheme]:
     return midpoint_scheme(2.0 * theta * h), second
 
 
-def static_scheme(interval: float) -> Scheme:
+def static_scheme(interval: float, *, instantaneous: bool = False) -> Scheme:
     """Static equilibrium after `interval` (s)."""
-    return Scheme(1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, interval)
+    return Scheme(1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, interval, instantaneous=instantaneous)
 
 
 STATIC_SCHEME = static_scheme(0.0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from pliant.core.errors import InputError
 from pliant.core.lie import rotation_exp
 from pliant.core.types import BoolArray, FloatArray, IntArray
+from pliant.mesh.regions import as_region
 
 if TYPE_CHECKING:
     from pliant.models.volume.support import Support
@@ -26,6 +27,25 @@ def claimed(support: Support, nodes: IntArray, positions: BoolArray, frames: Boo
         taken += [f"the frame of node {n}" for n in nodes[frames[nodes, 0]][:1]]
         frames[nodes] = True
     return support, nodes, taken[0] if taken else None
+
+
+def claimed_by_all(
+    name: str, points: FloatArray, clamp: Any, supports: Sequence[Support]
+) -> tuple[BoolArray, tuple[Claim, ...]]:
+    """Constrained unknowns (n, 3) of the volume `name` with nodes at `points` (n, 3), m, and the claim of each support.
+
+    `clamp` is a region, or None.
+    """
+    constrained, listed = np.zeros(points.shape, bool), []
+    if clamp is not None:
+        constrained[clamp.nodes(points, what=f"clamp of {name!r}")] = True
+    for support in supports:
+        what = f"support of {name!r}"
+        nodes = as_region(support.region, what=what).nodes(points, what=what)
+        listed.append(claimed(support, nodes, constrained))
+    if constrained.all():
+        raise InputError(f"every node of {name!r} is constrained; shrink the clamp or the supports")
+    return constrained, tuple(listed)
 
 
 def moving(name: str, claims: tuple[Claim, ...], values: Mapping[Any, Any]) -> Iterator[tuple[Claim, Any, Any]]:

@@ -18,6 +18,9 @@ from pliant.record.run import Run
 from pliant.stepping import StepInfo
 from pliant.world import State, World
 
+LATEST = 4
+"""Instants of `Recorder.latest`: enough to see what grows without bound."""
+
 
 class Recorder:
     """Records a simulation of `world` from the state `start` on, step by step.
@@ -59,6 +62,10 @@ class Recorder:
         for forces in self._forces:
             forces.add(info)
 
+    def latest(self) -> tuple[RecordedRows, ...]:
+        """Displacements and forces of the actuators at the last few instants."""
+        return tuple(forces.recorded(LATEST) for forces in self._forces if isinstance(forces, _ActuationRecorder))
+
     def run(self) -> Run:
         """The recorded run so far."""
         stages = list(dict.fromkeys(stage for times in self._stage_times for stage in times))
@@ -95,8 +102,8 @@ class _ActuationRecorder:
     def add(self, info: StepInfo) -> None:
         self._values.append(info.actuation(self._actuator))
 
-    def recorded(self) -> RecordedRows:
-        return RecordedRows((self._actuator.name,), np.array(self._values), (self._actuator,))
+    def recorded(self, last: int = 0) -> RecordedRows:
+        return RecordedRows((self._actuator.name,), np.array(self._values[-last:]), (self._actuator,))
 
 
 class _ContactRecorder:

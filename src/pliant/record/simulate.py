@@ -14,6 +14,7 @@ from pliant.core.checks import positive, positive_count
 from pliant.core.errors import InputError, PliantError, PliantWarning
 from pliant.core.interrupts import interruptible
 from pliant.core.progress import progress_bar
+from pliant.record.causes import ballooning, cause
 from pliant.record.recorder import Recorder
 from pliant.record.run import Run
 from pliant.stepping import QuasiStatic, StepInfo
@@ -66,10 +67,13 @@ def simulate(
                 state, info = stepper(world, state, controls)
             except PliantError as error:
                 error.run = recorder.run()
+                if (why := cause(world, recorder.latest())) is not None:
+                    error.args = (f"{why}. The step failed thus: {error}", *error.args[1:])
                 error.add_note(f"at {state.time:g} s of the simulation; `error.run` holds the {k - 1} steps before it")
                 raise
             recorder.add(state, info, controls)
-            warned.tell(state.time, info)
+            if info.warnings:
+                warned.tell(state.time, info, recorder)
             if callback:
                 callback(state, info)
             advance()
@@ -86,9 +90,12 @@ class Warned:
     def __init__(self) -> None:
         self._told: set[str] = set()
 
-    def tell(self, time: float, info: StepInfo) -> None:
-        """Warn of what the step that ended at `time` (s) reports and none before it did."""
-        for text in info.warnings:
+    def tell(self, time: float, info: StepInfo, recorder: Recorder) -> None:
+        """Warn of what the step that ended at `time` (s) reports and none before it did. While a chamber balloons, its
+        name is all that is told: the other warnings follow from it.
+        """
+        burst = ballooning(info.world, recorder.latest())
+        for text in info.warnings if burst is None else (burst,):
             without_numbers = re.sub(r"\d[\d.e+-]*", "", text)
             if without_numbers not in self._told:
                 warnings.warn(f"at {time:g} s: {text}", PliantWarning, stacklevel=3)

@@ -45,6 +45,11 @@ class SubspaceModel(VolumeModel):
                 f'{model.name!r} has anti_locking="volume", whose patches cannot be sampled at integration points: '
                 "reduce the body with anti_locking=True"
             )
+        if model.memory is not None:
+            raise InputError(
+                f"{model.name!r} is viscoelastic, and a reduced body has no memory of its strains: reduce it with the "
+                "base of its material, or reduce only its contacts (contact_tolerance)"
+            )
         modes = _zero_at_supports(model, np.array(subspace.modes, np.float64, order="C"))
         if subspace.curvature is not None:
             _check_curved(model, modes)

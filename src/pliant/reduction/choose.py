@@ -72,7 +72,7 @@ class BasisChoice:
 
 def choose_basis(
     training: Any, held_out: Any, *, tolerance: float, seed: int,
-    ranks: Sequence[int] | None = None, whole_curve: bool = False, progress: bool = False,
+    ranks: Sequence[int] | None = None, whole_curve: bool = False, progress: bool | None = None,
 ) -> BasisChoice:  # fmt: skip
     """The smallest non-negative basis of `training` (contacts, snapshots), N, whose relative force error on `held_out`
     (contacts, other snapshots), N, is at most `tolerance` (usual 0.1 … 0.01).

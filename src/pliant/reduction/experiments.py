@@ -27,7 +27,7 @@ iteration to a tolerance may alternate between two contact sets; `Snapshots.resi
 
 def experiments(
     world: World, plan: Plan, *, stepper: Any = None, folder: str | Path | None = None,
-    workers: int | None = None, progress: bool = True, spread: bool = True,
+    workers: int | None = None, progress: bool | None = None, spread: bool = True,
 ) -> Snapshots:  # fmt: skip
     """Carry out `plan` in `world`, every run from rest, and record every step.
 

@@ -47,7 +47,7 @@ def reduce(
     contact_tolerance: float | None = None, motion_tolerance: float | None = None,
     method: Literal["nnmf", "cone"] = "nnmf", curvature: bool = False, guards: int = 0, depth: float = 0.01,
     stepper: Any = None, folder: str | Path | None = None, workers: int | None = 1,
-    seed: int = 0, progress: bool = False,
+    seed: int = 0, progress: bool | None = None,
 ) -> World:  # fmt: skip
     """`world` with its contacts, its motions or both in a few modes.
 

@@ -45,7 +45,9 @@ def bellows(
     cells
         Quadrilaterals along a side of the ends (a quarter of those round the circumference), and cells along a fold.
     material
-        None: silicone of 0.5 MPa, ν = 0.45, 1080 kg/m³.
+        None: silicone of 0.5 MPa, ν = 0.45, 1080 kg/m³. Its linear law holds up to 20 kPa; beyond that elements
+        collapse. Of `pl.materials.dragon_skin_30` as measured the folds balloon at 15 kPa, with a `wall` of 4 mm at
+        36 kPa: no equilibrium is beyond these.
     """
     check_lengths("bellows", radius=radius, depth=depth, wall=wall, cap=cap, pitch=pitch)
     if depth + wall >= radius:

@@ -52,7 +52,9 @@ def pneumatic_finger(
     sole
         Height, m, below which cells (by their centre) are of `sole_material`; 0 for none.
     material, sole_material
-        None: Ecoflex 00-30 as measured (`pl.materials.ecoflex_00_30`), and silicone of 2 MPa.
+        None: Ecoflex 00-30 as measured (`pl.materials.ecoflex_00_30`), and silicone of 2 MPa. Walls of Ecoflex balloon
+        beyond 4.4 to 4.6 kPa (meshes of 3 and 4 mm): no equilibrium is there. Of `pl.materials.dragon_skin_30` they
+        hold 59 kPa.
     """
     count = positive_count("chamber_count", chamber_count)
     size = positive("cell_size", cell_size, unit="m") / MILLIMETRE

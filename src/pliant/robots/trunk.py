@@ -22,6 +22,10 @@ _CORE = 0.56
 """Radius of the core inside a vertebra, as a fraction of the vertebra's: cables pass outside it."""
 _WAIST = 0.38
 """Radius of the core halfway between two vertebrae, as a fraction of theirs: the thinner waists bend first."""
+_LONG, _SHORT = 0.1, 0.06
+"""Largest pulls over the length. With guides of 4 N all corners of this range have an equilibrium, and so have those of
+a range 1.1 times as large; at 1.25 times three long cables together make elements collapse.
+"""
 
 
 def trunk(
@@ -33,7 +37,8 @@ def trunk(
     vertebra_count: int = 10,
     cable_radius: float = 0.010,
     cells: Any = (2, 4),
-    guide_stiffness: float = 0.0,
+    guide_stiffness: float = 4.0,
+    max_displacement: tuple[float, float] | None = None,
     clamped: bool = True,
     element: ElementName = "tet4",
     material: Material | None = None,
@@ -60,10 +65,14 @@ def trunk(
         Quadrilaterals along a side of the round core, even so that nodes lie in the planes of the cables; and layers
         between two vertebrae.
     guide_stiffness
-        Axial stiffness EA, N, of the tubes in which the cables run; 0: none. Without tubes a long cable pulled by 16 to
-        20 mm, or opposed ones by 10 mm, close the gap at the tip, where elements collapse. Tubes of 4 N spread
-        the bend over all gaps: any pulls of up to a tenth of `length` (long cables) and six hundredths of it (short
-        ones) then have an equilibrium.
+        Axial stiffness EA, N, of the tubes in which the cables run; 0: none. Tubes of 4 N spread the bend over all
+        gaps. Without tubes a long cable pulled by 16 to 20 mm, or opposed ones by 8 mm, close the gap at the tip, where
+        elements collapse.
+    max_displacement
+        Largest pulls of the long and of the short cables, m; None: a tenth of `length` and six hundredths of it
+        (19.5 and 11.7 mm). Any pulls up to these have an equilibrium. One cable alone may be pulled farther, opposed
+        ones may not: elements collapse where three long cables are pulled by an eighth of `length`. One long cable
+        has 1.5 N at its largest pull, opposed ones and short ones up to 2.7 N.
     clamped
         False leaves the base free, for a moving support: ``pl.Support(trunk.body, trunk.base)``.
     material
@@ -87,6 +96,7 @@ def trunk(
     rubber, clamp = silicone(material, 0.45e6), clamp_region if clamped else None
     body = Volume(mesh, rubber, clamp=clamp, anti_locking=anti_locking, mass=mass, damping=damping, name=name)
     shrink = cable_radius / base_radius
+    long, short = (_LONG * length, _SHORT * length) if max_displacement is None else max_displacement
     cables = [
         Cable(
             body,
@@ -95,7 +105,7 @@ def trunk(
             guide_stiffness=guide_stiffness,
             name=f"{name} {kind} {quarter}",
         )
-        for kind, end, limit in (("long", count, 0.36 * length), ("short", count // 2, 0.2 * length))
+        for kind, end, limit in (("long", count, long), ("short", count // 2, short))
         for quarter in range(4)
     ]
     return Robot(body, tip=Marker(body, (0.0, 0.0, length)), cables=tuple(cables), base=clamp_region)

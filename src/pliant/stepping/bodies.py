@@ -96,8 +96,9 @@ class StepBodies:
         gravity = controls.get("gravity", world.gravity)
         fixed = scheme, gravity, controls, Workspace() if workspace is None else workspace
         before = [None] * len(world.models) if first is None else first._passed()
-        parts = zip(world.models, start.q, start.v, before, world.supported, strict=True)
-        trials = [model.trial(StepStart(q, v, *fixed, part, supported)) for model, q, v, part, supported in parts]
+        known = start.histories or (None,) * len(world.models)
+        parts = zip(world.models, start.q, start.v, before, world.supported, known, strict=True)
+        trials = [model.trial(StepStart(q, v, *fixed, *rest)) for model, q, v, *rest in parts]
         return fresh(
             cls,
             world=world,
@@ -258,10 +259,11 @@ class StepBodies:
         else:
             keys, memories = assembly.rows.key, assembly.memories[: len(world.constraints)]
         positions = tuple([trial.positions() for trial in self.trials])
+        histories = tuple([trial.history() for trial in self.trials]) if world.remembers else ()
         for trial, q in zip(self.trials, positions, strict=True):
             trial.accept(q)
         time = self.start.time + self.scheme.interval
-        return State.of(world, time, positions, self.end_velocities(), lam, keys, memories)
+        return State.of(world, time, positions, self.end_velocities(), lam, keys, memories, histories)
 
     @property
     def _generalized(self) -> tuple[FloatArray, ...] | None:

@@ -16,13 +16,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from pliant.core.checks import positive, positive_count
+from pliant.core.errors import InputError
 from pliant.core.one_line import one_line
 from pliant.core.status import Status
 from pliant.core.threads import pinned_threads
-from pliant.models.scheme import STATIC_SCHEME, static_scheme
+from pliant.models.scheme import static_scheme
 from pliant.models.workspace import Workspace
 from pliant.stepping.equilibrium import Equilibrium
 from pliant.stepping.increments import follow
@@ -47,6 +48,9 @@ class QuasiStatic:
     dt
         Time that passes from one call to the next, s: the time of the state advances by it, and limits of rates
         (``pl.Cable(max_rate=…)``) count by it. Inertia has no part in it. None: no time passes.
+    viscoelastic
+        Whether materials with memory (`pl.materials.Viscoelastic`) are "relaxed" at the equilibrium, as after a long
+        time, or "instantaneous", as if it were reached at once.
     threads
         Threads that large factorizations and solves take, 1 or 2; the result is the same to the last bit.
     maximum_solves
@@ -62,12 +66,15 @@ class QuasiStatic:
     dt: float | None = None
     threads: int = 1
     maximum_solves: int = 500
+    viscoelastic: Literal["relaxed", "instantaneous"] = "relaxed"
     workspace: Workspace = field(default_factory=Workspace, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         positive("tolerance", self.tolerance)
         positive_count("threads", self.threads)
         positive_count("maximum_solves", self.maximum_solves)
+        if self.viscoelastic not in ("relaxed", "instantaneous"):
+            raise InputError(f'viscoelastic must be "relaxed" or "instantaneous", got {self.viscoelastic!r}')
         if self.dt is not None:
             positive("dt", self.dt, unit="s")
         if self.newton_iterations is not None:
@@ -79,7 +86,7 @@ class QuasiStatic:
         """
         if isinstance(self.solver, SettlingSolver) and self.solver.tolerance is not None:
             return self.solver.settled(self, world, state, controls)
-        scheme = STATIC_SCHEME if self.dt is None else static_scheme(self.dt)
+        scheme = static_scheme(self.dt or 0.0, instantaneous=self.viscoelastic == "instantaneous")
         step = begin(world, state, controls, scheme=scheme, solver=self.solver, workspace=self.workspace)
         equilibrium = Equilibrium(step, once=self.newton_iterations is not None)
         with pinned_threads(self.threads):

@@ -7,6 +7,7 @@ folder, a sweep computes the missing cases.
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import starmap
 from pathlib import Path
@@ -14,11 +15,10 @@ from time import perf_counter
 from traceback import format_exception_only
 from typing import Any
 
-from rich.progress import Progress
-
 from pliant.core.checks import positive_count
 from pliant.core.errors import InputError, MissingExtraError, PliantError
 from pliant.core.interrupts import interrupts_raise
+from pliant.core.progress import progress_bar
 from pliant.sweep.records import Records, digest_of
 
 Task = Callable[[Any], Mapping[str, Any]]
@@ -40,7 +40,7 @@ def run(
     folder: str | Path | None = None,
     identity: Mapping[str, str] | None = None,
     workers: int | None = None,
-    progress: bool = True,
+    progress: bool | None = None,
 ) -> list[dict[str, Any]]:
     """Results of ``task(case)`` for every case, in the order of `cases`.
 
@@ -56,7 +56,7 @@ def run(
     workers
         Processes; None: one for each core. 1 runs in this process and needs no extra.
     progress
-        Show a progress bar.
+        Show a progress bar with the time left; None: on a terminal and in a notebook, where it takes long.
 
     A case that fails does not stop the others: all failures are raised together at the end, as a `SweepError`.
     """
@@ -69,15 +69,15 @@ def run(
     missing = [k for k, result in enumerate(results) if result is None]
     count = min(os.cpu_count() or 1 if workers is None else positive_count("workers", workers), max(len(missing), 1))
     failures: list[tuple[Any, BaseException]] = []
-    with Progress(disable=not progress, transient=True) as bar:
-        mark = bar.add_task("sweep", total=len(cases), completed=len(cases) - len(missing))
+    with progress_bar("sweep", len(missing), shown=progress) as advance:
         jobs = [(task, k, cases[k], records) for k in missing]
         for index, result, error in starmap(_compute_case, jobs) if count == 1 else _parallel(jobs, count, records):
             results[index] = result
             if error is not None:
                 failures.append((cases[index], error))
-                bar.console.print(f"case {cases[index]} failed: {_text(error)}", markup=False, highlight=False)
-            bar.advance(mark)
+                if progress is not False:
+                    print(f"case {cases[index]} failed: {_text(error)}", file=sys.stderr)
+            advance()
     if failures:
         stored = "" if records is None else f" The others are stored in {records.folder}; run it again for the failed."
         raise SweepError(

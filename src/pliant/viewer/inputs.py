@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -38,7 +39,7 @@ class Range:
     or controls of several handles, by handle.
 
     `factor` (one, or (k,)) turns SI into the `unit` that the sliders show; over `travel` s a value follows its slider
-    from end to end, or by `stride` in a step where steps have no time.
+    from end to end, or by `stride` in a step where steps have no time. `missing` names limits that were not given.
     """
 
     handle: Any
@@ -51,6 +52,7 @@ class Range:
     control: Callable[[FloatArray], Any]
     travel: float = FULL_TRAVEL
     stride: float | None = None
+    missing: str = ""
 
 
 class Inputs:
@@ -72,6 +74,9 @@ class Inputs:
                     for k in chosen:
                         sliders = _add_sliders(gui, names[k], self._ranges[k])
                         self.sliders[self._ranges[k].handle] = [driver.guard(slider) for slider in sliders]
+                    note = _missing_limits([(names[k], self._ranges[k].missing) for k in chosen])
+                    if note:
+                        gui.add_html(f'<div class="pliant-note">{escape(note)}</div>')
 
     def controls(self, dt: float) -> dict[Any, Any]:
         """Controls of a step of dt (s): every value moves towards its slider, by the whole range in `FULL_TRAVEL`."""
@@ -118,6 +123,16 @@ class Inputs:
                 slider.value = float(start)
 
 
+def _missing_limits(named: Sequence[tuple[str, str]]) -> str:
+    """What the panel says of actuators, by name, whose limits are `missing`; empty where none is."""
+    lacking = [(name, missing) for name, missing in named if missing]
+    if not lacking:
+        return ""
+    listed = ", ".join(f"{name} ({missing})" for name, missing in lacking[:3])
+    others = f" and {len(lacking) - 3} more" if len(lacking) > 3 else ""
+    return f"Usual ranges, since no limits are given: {listed}{others}."
+
+
 def _add_sliders(gui: Any, name: str, r: Range) -> list[Any]:
     made = []
     units = r.unit if isinstance(r.unit, tuple) else (r.unit,) * len(r.labels)
@@ -141,7 +156,7 @@ def world_ranges(world: World) -> Iterator[Range]:
         if isinstance(handle, Actuator):
             r = handle.control_range()
             unit, factor, _ = SHOWN.get(r.unit, (r.unit, 1.0, ""))
-            yield scalar(handle, unit, factor, (r.low, r.high, r.start), r.make)
+            yield replace(scalar(handle, unit, factor, (r.low, r.high, r.start), r.make), missing=r.missing)
     for model in world.volumes:
         for load in [load for load, _ in (*model.nodal_loads, *model.pressure_loads)]:
             yield _load_range(load)

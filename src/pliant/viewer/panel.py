@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from html import escape
 
+from pliant.viewer.budget import Budget
+
 _STAGES = ("#5b82d6", "#4fae92", "#e08a5b", "#c7a548", "#9277c9", "#d6688f", "#6fa8c9", "#9aa2ad")
 
 
@@ -18,6 +20,12 @@ def table_html(rows: Sequence[tuple[str, str]], *, red: str = "") -> str:
     return f'<table class="pliant-table">{cells}</table>'
 
 
+def budget_html(budget: Budget) -> str:
+    """What a step takes of its budget, red where that is too much."""
+    style = "" if budget.fits else ' style="border-left:3px solid #e03131;padding-left:.6em"'
+    return f'<div class="pliant-note"{style}>{escape(budget.text())}</div>'
+
+
 def strip_html(stages: Mapping[str, float], seconds: Sequence[float], budget: float | None) -> str:
     """Stages (s) of a step as one bar, and the last `seconds` of steps against their `budget` (s), if any."""
     total = max(sum(stages.values()), 1e-9)
@@ -29,7 +37,9 @@ def strip_html(stages: Mapping[str, float], seconds: Sequence[float], budget: fl
         parts.append(f'<span style="width:{100.0 * span / total:.1f}%;background:{color}"></span>')
         if span > 0.02 * total and len(names) < 6:
             names.append(f'<span><i style="color:{color}">■</i> {escape(name)} {1e3 * span:.2f}</span>')
-    bar = f'<div style="display:flex;height:.7em;border-radius:2px;overflow:hidden">{"".join(parts)}</div>'
+    told = ", ".join(f"{name} {1e3 * span:.2f} ms" for name, span in shown[:6])
+    look = "display:flex;height:.7em;border-radius:2px;overflow:hidden"
+    bar = f'<div role="img" aria-label="{escape(told)}" style="{look}">{"".join(parts)}</div>'
     legend = f'<div style="display:flex;flex-wrap:wrap;gap:0 .8em">{"".join(names)}</div>'
     return (
         f'<div style="margin:.2em 1em .6em;font-size:.72em">{_history(seconds, budget)}'

@@ -85,11 +85,12 @@ def _settled(page: Any) -> bytes:
 
 
 def _small(picture: bytes) -> bytes:
-    """The picture with at most 256 colours: a quarter of the size, for pages and README files."""
+    """The picture with at most 256 colours: half the size, for pages and README files."""
     image = import_module("PIL.Image")  # comes with viser
     stream, full = io.BytesIO(), image.open(io.BytesIO(picture)).convert("RGB")
-    # by coverage of the colours, not by how often they occur: legends and arrows are small and vivid
-    full.quantize(colors=256, method=image.Quantize.MAXCOVERAGE, dither=0).save(stream, "png", optimize=True)
+    # a palette by coverage, not by how often colours occur, keeps legends and arrows vivid; dithering, the background
+    palette = full.quantize(colors=256, method=image.Quantize.MAXCOVERAGE)
+    full.quantize(palette=palette, dither=image.Dither.FLOYDSTEINBERG).save(stream, "png", optimize=True)
     return stream.getvalue()
 
 

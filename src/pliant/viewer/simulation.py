@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 
 from pliant.viewer.appearance import Appearance
+from pliant.viewer.budget import Budget
 from pliant.viewer.gizmos import Gizmos
 from pliant.viewer.inputs import Inputs
 from pliant.viewer.pace import Pace
-from pliant.viewer.panel import strip_html, table_html
+from pliant.viewer.panel import budget_html, strip_html, table_html
 from pliant.viewer.properties import Properties
 from pliant.viewer.recording_panel import RecordingPanel
 from pliant.viewer.subject import SLIDERS, TARGET, Demand, FinishedError, Subject
@@ -161,6 +162,7 @@ class LiveSimulation(Viewer):
             self.forces = gui.add_html("")
         with gui.add_folder("Time of a step", order=_TIME):
             self.dt = driver.guard(gui.add_dropdown("time step", STEPS, initial_value="10 ms"))
+            self._budget = gui.add_html("")
             self._strip = gui.add_html("")
         self.recording_panel = RecordingPanel(self, driver, order=_KEEP)
         self.inputs: Any = None
@@ -206,7 +208,7 @@ class LiveSimulation(Viewer):
             self.driver.set(self.dt, usual if usual in STEPS else "10 ms")
             self.dt.visible = subject.timed
             self._pace, self._due = Pace(), time.perf_counter()
-            self._strip.content = self.forces.content = ""
+            self._strip.content = self._budget.content = self.forces.content = ""
         self._change_mode()
         self.ask()
 
@@ -217,7 +219,7 @@ class LiveSimulation(Viewer):
         self.mode = gui.add_dropdown("drive", subject.modes, initial_value=subject.modes[0], order=_MODE)
         self.mode.visible = len(subject.modes) > 1
         driver.guard(self.mode, lambda _: self._change_mode())
-        self._parts = [self.mode]
+        self._parts = [self.mode, *self._gizmos.add_fields(gui, order=_MODE + 1.0)]
         self.inputs = Inputs(gui, subject.ranges, driver, order=_INPUTS)
         self._parts += self.inputs.folders
         self.appearance = Appearance(gui, subject.contents, driver, self.ask, arrows=subject.has_contacts, order=_LOOK)
@@ -340,10 +342,14 @@ class LiveSimulation(Viewer):
             self._read = now
             self.readout.content = table_html(self._readings(frame), red="" if self._keeps_up else _FACTOR)
             self.forces.content = table_html(frame.readings)
+            self._gizmos.show_positions()
             if self._pace.count:
                 self._strip.content = strip_html(
                     self._pace.stages, self._pace.seconds, self._pace.step if subject.timed else None
                 )
+                self._budget.visible = subject.timed
+                if subject.timed:
+                    self._budget.content = budget_html(self._step_budget(frame))
             if self._playing and self.driver.value(self.mode) != SLIDERS:
                 for actuator, amount in subject.actuation().items():
                     self.inputs.follow(actuator, amount)
@@ -368,6 +374,13 @@ class LiveSimulation(Viewer):
                 away = float(np.linalg.norm(self._gizmos.aimed - frame.tip))
                 rows.append(("tip to target", f"{1e3 * away:.2f} mm"))
         return rows
+
+    def _step_budget(self, frame: Any) -> Budget:
+        """Times of the last steps against what the chosen speed allows."""
+        nodes = sum(len(q) for q in frame.q) if isinstance(self.subject, WorldSubject) else None
+        contacts = len(frame.arrows[0]) if self.subject.has_contacts else None
+        allowed = self._pace.step / self._speed
+        return Budget(self._pace.stages, self._pace.step_seconds, allowed, nodes, contacts)
 
     @property
     def _speed(self) -> float:

@@ -25,7 +25,9 @@ class State:
     """Positions and velocities of every body at one time, immutable; a step returns a new one.
 
     `q` and `v` hold, for each body in the order of the world, positions (n, 3) in m and velocities (n, 3) in m/s;
-    `lam` (rows,) the multipliers of the last step's rows, in N, which warm-start the next. `time` is in s.
+    `lam` (rows,) the multipliers of the last step's rows, in N, which warm-start the next. `time` is in s. `memories`
+    are what the constraints remember, `histories` the stresses that the material of each body does, Pa, None for those
+    without memory (`models.volume.memory`); empty: all are relaxed.
     """
 
     world: World
@@ -35,20 +37,25 @@ class State:
     lam: FloatArray
     keys: IndexArray | None = None
     memories: tuple[Any, ...] = ()
+    histories: tuple[FloatArray | None, ...] = ()
 
     def __post_init__(self) -> None:
-        for array in (*self.q, *self.v, self.lam):
-            array.setflags(write=False)
+        for array in (*self.q, *self.v, self.lam, *self.histories):
+            if array is not None:
+                array.setflags(write=False)
 
     @classmethod
     def of(
         cls, world: World, time: float, q: tuple[FloatArray, ...], v: tuple[FloatArray, ...], lam: FloatArray,
-        keys: IndexArray | None, memories: tuple[Any, ...],
+        keys: IndexArray | None, memories: tuple[Any, ...], histories: tuple[FloatArray | None, ...],
     ) -> State:  # fmt: skip
         """The state at the end of a step, in a third of the time that ``__init__`` takes."""
         for array in (*q, *v, lam):
             array.setflags(write=False)
-        return fresh(cls, world=world, time=time, q=q, v=v, lam=lam, keys=keys, memories=memories)
+        for history in histories:
+            if history is not None:
+                history.setflags(write=False)
+        return fresh(cls, world=world, time=time, q=q, v=v, lam=lam, keys=keys, memories=memories, histories=histories)
 
     def __repr__(self) -> str:
         return f"State(time={self.time:g} s, {self.world!r})"
@@ -118,8 +125,11 @@ class State:
         return float(constraint.volume(self.q[constraint.index]))
 
     def stress(self, body: Any, *, at: str = "cells") -> FloatArray:
-        """Cauchy stress, Pa, (m, 3, 3) at "cells" or (n, 3, 3) at "nodes"."""
-        return self._at(body, self._model(body).cell_stress(self._q(body)), at)
+        """Cauchy stress, Pa, (m, 3, 3) at "cells" or (n, 3, 3) at "nodes"; of viscoelastic materials with the stresses
+        of their branches, without that of the viscosity.
+        """
+        history = self.histories[self.world.index(body)] if self.histories else None
+        return self._at(body, self._model(body).cell_stress(self._q(body), history), at)
 
     def strain(self, body: Any, *, at: str = "cells") -> FloatArray:
         """Green–Lagrange strain, (m, 3, 3) at "cells" or (n, 3, 3) at "nodes"."""

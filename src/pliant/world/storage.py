@@ -91,6 +91,7 @@ def encode_state(state: State) -> dict[str, Any]:
     arrays |= {f"q_{k}": q for k, q in enumerate(state.q)} | {f"v_{k}": v for k, v in enumerate(state.v)}
     if state.keys is not None:
         arrays["keys"] = state.keys
+    arrays |= {f"history_{k}": history for k, history in enumerate(state.histories) if history is not None}
     for k, memory in enumerate(state.memories):
         if memory is not None:
             arrays |= {f"memory_{k}_{name}": array for name, array in memory.arrays().items()}
@@ -114,6 +115,7 @@ def decode_state(world: World, arrays: Mapping[str, Any]) -> State:
         arrays["lam"],
         keys=arrays.get("keys"),
         memories=tuple(memories) if stepped else (),
+        histories=tuple(arrays.get(f"history_{k}") for k in range(len(world.models))) if world.remembers else (),
     )
 
 

@@ -115,6 +115,11 @@ class World:
         return np.concatenate(keys), tuple(slice(a, b) for a, b in pairwise(ends))
 
     @cached_property
+    def remembers(self) -> bool:
+        """Whether materials of some bodies have a memory."""
+        return any(model.remembers for model in self.models)
+
+    @cached_property
     def supported(self) -> tuple[bool, ...]:
         """Whether each body has supports, or is welded to the world or to a body that has."""
         supported = [model.is_supported for model in self.models]

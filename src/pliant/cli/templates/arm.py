@@ -4,6 +4,7 @@ Run it:            pliant run THIS.py --out arm.html
 Other values:      pliant run THIS.py --set pull=0.02
 Many values:       pliant sweep THIS.py --set pull=0.005:0.02:4 --out table.csv
 Drive it:          pliant view THIS.py
+Check it:          pliant check THIS.py
 All in SI units:   m, kg, s, N, Pa, rad
 """
 

@@ -3,6 +3,7 @@
 Run it:            pliant run THIS.py --out bender.html
 Your own drawing:  pliant run THIS.py --set drawing=part.stl --set unit=mm
 Other values:      pliant run THIS.py --set pressure=40e3
+Check it:          pliant check THIS.py
 All in SI units:   m, kg, s, N, Pa, rad
 """
 

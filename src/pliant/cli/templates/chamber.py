@@ -4,6 +4,7 @@ Run it:            pliant run THIS.py --out bellows.html
 Other values:      pliant run THIS.py --set pressure=4e3
 Many values:       pliant sweep THIS.py --set pressure=-2e3:6e3:5 --out table.csv
 Drive it:          pliant view THIS.py
+Check it:          pliant check THIS.py
 All in SI units:   m, kg, s, N, Pa, rad
 """
 

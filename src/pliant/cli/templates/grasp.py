@@ -4,6 +4,7 @@ Run it:            pliant run THIS.py --out grasp.html
 Other values:      pliant run THIS.py --set pull=0.03
 Many values:       pliant sweep THIS.py --set pull=0.01:0.03:5 --out table.csv
 Drive it:          pliant view THIS.py
+Check it:          pliant check THIS.py
 All in SI units:   m, kg, s, N, Pa, rad
 """
 

@@ -4,6 +4,7 @@ Run it:            pliant run THIS.py --out gripper.html
 Other values:      pliant run THIS.py --set friction=0.1
 Many values:       pliant sweep THIS.py --set friction=0.1:0.9:5 --out table.csv
 Drive it:          pliant view THIS.py
+Check it:          pliant check THIS.py
 All in SI units:   m, kg, s, N, Pa, rad
 """
 

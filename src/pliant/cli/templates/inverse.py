@@ -3,6 +3,7 @@
 Run it:            pliant run THIS.py --out trunk.html
 Other values:      pliant run THIS.py --set radius=0.02
 Drive it:          pliant view THIS.py
+Check it:          pliant check THIS.py
 All in SI units:   m, kg, s, N, Pa, rad
 """
 

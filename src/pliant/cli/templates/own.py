@@ -3,6 +3,7 @@
 Make the mesh:     pliant mesh PART.stl --unit mm --size 3 --out part.vtu
 Use it:            pliant run THIS.py --set mesh_file=part.vtu --set unit=m --out part.html
 Drive it:          pliant view THIS.py
+Check it:          pliant check THIS.py
 All in SI units:   m, kg, s, N, Pa, rad
 """
 

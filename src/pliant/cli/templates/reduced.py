@@ -2,6 +2,7 @@
 
 Run it:            pliant run THIS.py --out reduced.html
 Other values:      pliant run THIS.py --set tolerance=1e-3
+Check it:          pliant check THIS.py
 All in SI units:   m, kg, s, N, Pa, rad
 """
 

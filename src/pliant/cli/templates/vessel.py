@@ -3,6 +3,7 @@
 Run it:            pliant run THIS.py --out vessel.html
 Other values:      pliant run THIS.py --set friction=0.3
 Many values:       pliant sweep THIS.py --set friction=0.0:0.4:5 --out table.csv
+Check it:          pliant check THIS.py
 All in SI units:   m, kg, s, N, Pa, rad
 """
 

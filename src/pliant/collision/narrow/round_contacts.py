@@ -27,8 +27,9 @@ DIP = 0.05
 """Fraction of its length by which an edge dips between its ends before it has a contact of its own: that of an edge of
 0.4 radii on a sphere. Shorter ones are bounded by their vertices; they penetrate by 2 % of the radius at most."""
 STATIC_DIP = 0.25
-"""The same in a quasi-static solve, that of an edge as long as a sphere is wide: contacts that travel along shorter
-edges keep Newton's iteration from converging."""
+"""The same in a quasi-static solve with a cylinder, a pipe or a rigid body, that of an edge longer than a sphere is
+wide: the edges on which a body comes to rest in its pit, or over which a cylinder slides, alternate, and the iteration
+does not end."""
 _END = 1e-9
 """Weight of a corner below which a point is on the opposite edge."""
 _BISECTIONS = 30

@@ -2,7 +2,8 @@
 
 A sphere between the vertices of a triangle penetrates it before any vertex is near. The point of the surface that is
 nearest to the centre is a contact of its own, within a face or on an edge, as if a vertex stood there. Next to a
-vertex it is left to the contact of that vertex.
+vertex it is left to the contact of that vertex, and on faces that are small beside the sphere to those of all: there
+the nearest point of equal ones would change from step to step.
 """
 
 from __future__ import annotations
@@ -32,12 +33,14 @@ def sphere_face_contact(
     start: tuple[FloatArray, FloatArray] | None = None,
     feature: int = 0,
     on_edges: bool = True,
+    dip: float = 0.0,
 ) -> ContactSet:
     """The contact of `surface` at `points` (n, 3) m, side a, with a sphere of `radius` m at `center` (3,) m, if any.
 
     `start` holds points and centre at the start of the step: the point of the surface is chosen there, and keeps to the
     material while the step is solved. By default it is chosen where everything is now. `feature` tells the spheres of
-    one solid apart, such as both ends of a capsule. Without `on_edges` a contact has to be well within its face.
+    one solid apart, such as both ends of a capsule. Without `on_edges` a contact has to be well within its face. The
+    longest edge of the face has to dip by more than the fraction `dip` of its length between ends that touch.
     """
     before, middle = (points, center) if start is None else start
     found = np.empty(4)
@@ -46,6 +49,9 @@ def sphere_face_contact(
     if face < 0:
         return ContactSet.empty(len(points), 0)
     nodes = surface.triangles[face]
+    longest = np.linalg.norm(before[nodes] - before[np.roll(nodes, 1)], axis=1).max()
+    if longest <= 8.0 * dip * radius:
+        return ContactSet.empty(len(points), 0)
     if not on_edges and weights.min() < _INSIDE:
         return ContactSet.empty(len(points), 0)
     if np.linalg.norm(before[nodes] - weights @ before[nodes], axis=1).min() < _AT_VERTEX * radius:

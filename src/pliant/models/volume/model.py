@@ -6,7 +6,7 @@ Unknowns are the positions q (n, 3) of all nodes, in m. Constrained nodes are re
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
@@ -16,16 +16,14 @@ import numpy as np
 from pliant.collision import CollisionSurface
 from pliant.core.arrays import writable
 from pliant.core.checks import finite_array
-from pliant.core.errors import InputError
 from pliant.core.types import BoolArray, FloatArray, IndexArray, IntArray
 from pliant.materials import Tangent
 from pliant.materials.laws import LINEAR_LAWS
 from pliant.mesh import Mesh
-from pliant.mesh.regions import as_region
 from pliant.models.body import STATIONS, Parts, VolumeRatios
 from pliant.models.free_modes import FreeModes, is_pinned, motions_of_points, open_modes
 from pliant.models.model import StepStart
-from pliant.models.supports import Claim, claimed, prescribed
+from pliant.models.supports import Claim, claimed_by_all, prescribed
 from pliant.models.surfaces import ContactShape, Skin
 from pliant.models.volume import assembly, halved, readouts
 from pliant.models.volume.barycentric import BarycentricMap, NodeMap
@@ -35,11 +33,11 @@ from pliant.models.volume.flat_cells import warn_of_flat_cells
 from pliant.models.volume.halved import Divisions, PointSet
 from pliant.models.volume.loads import Load, PressureFacets, PressureLoad
 from pliant.models.volume.mass import Mass, build_mass
+from pliant.models.volume.memory import Memory
 from pliant.models.volume.patches import MEAN
-from pliant.models.volume.points import Points, build_points
+from pliant.models.volume.points import Points, build_points, node_cliques
 from pliant.models.volume.shape_limits import flips, largest_square, least_determinant
 from pliant.models.volume.split import Split, chosen_points, volume_points
-from pliant.models.volume.support import Support
 from pliant.models.volume.tetrahedra import assemble_tetrahedra
 from pliant.models.volume.trial import VolumeTrial
 from pliant.models.volume.volume import Volume
@@ -71,6 +69,7 @@ class VolumeModel(BlockModel):
     supports: tuple[Claim, ...]
     fibres: tuple[FibreBars, ...]
     symbolic: Symbolic
+    memory: Memory | None
 
     stress_name: ClassVar[str | None] = "von Mises stress (kPa)"
 
@@ -86,7 +85,7 @@ class VolumeModel(BlockModel):
         points = build_points(placement, material, anti_locking=spec.anti_locking)
         bars = [FibreBars.of(fibre, placement) for fibre in parts.fibres]
         coupled = [*parts.couplings, *(nodes for bar in bars for nodes in bar.segments.node_sets())]
-        pattern = BlockPattern.from_cliques(mesh.node_count, *_cliques(points, mesh.cells, coupled))
+        pattern = BlockPattern.from_cliques(mesh.node_count, *node_cliques(points, mesh.cells, coupled))
         _, positions = pattern.clique_positions(points.ptr, points.nodes)
         laws = np.array([int(m.law) for m in spec.materials], np.int32)
         table = np.stack([m.parameters for m in spec.materials])
@@ -95,7 +94,7 @@ class VolumeModel(BlockModel):
             split = Split.by_cells(placement, material, points, pattern, laws, table)
         density = np.array([m.density for m in spec.materials])[material]
         pressures = [x for x in parts.loads if isinstance(x, PressureLoad)]
-        constrained, claims = _constrained(spec, parts.supports)
+        constrained, claims = claimed_by_all(spec.name, mesh.points, spec.clamp, parts.supports)
         return cls(
             spec=spec,
             mesh=placement,
@@ -112,12 +111,18 @@ class VolumeModel(BlockModel):
             supports=claims,
             fibres=tuple(replace(bar, segments=bar.segments.placed(pattern)) for bar in bars),
             symbolic=analyze(pattern, coordinates=mesh.points, keep=~constrained.all(axis=1)),
+            memory=Memory.of(points, positions, placement.points, spec.materials),
         )
 
     @property
     def rest(self) -> FloatArray:
         """Rest positions of the nodes, (n, 3), m."""
         return self.mesh.points
+
+    @property
+    def remembers(self) -> bool:
+        """Whether some of its materials are viscoelastic."""
+        return self.memory is not None
 
     @cached_property
     def is_linear_law(self) -> bool:
@@ -130,7 +135,10 @@ class VolumeModel(BlockModel):
 
     def trial(self, start: StepStart) -> VolumeTrial:
         """A step from positions q and velocities v (n, 3)."""
-        return VolumeTrial(self, start)
+        if self.memory is None:
+            return VolumeTrial(self, start)
+        stiffer = self.memory.stiffer(start.scheme, lambda table: replace(self, table=table))
+        return VolumeTrial(stiffer, start)
 
     def embed(self, points: FloatArray, *, what: str, reach: float = 0.0, placed: bool = False) -> BarycentricMap:
         """The map of points (p, 3), m, inside the mesh; one outside is extrapolated from the nearest cell."""
@@ -255,9 +263,9 @@ class VolumeModel(BlockModel):
         """Displacements of the nodes from their rest positions, (n, 3), m."""
         return q - self.rest
 
-    def cell_stress(self, q: FloatArray) -> FloatArray:
+    def cell_stress(self, q: FloatArray, history: FloatArray | None = None) -> FloatArray:
         """Cauchy stress of each cell, (m, 3, 3), Pa."""
-        return readouts.cell_stress(self, q)
+        return readouts.cell_stress(self, q, history)
 
     def cell_strain(self, q: FloatArray) -> FloatArray:
         """Green–Lagrange strain of each cell, (m, 3, 3)."""
@@ -374,26 +382,3 @@ class VolumeModel(BlockModel):
         """Numeric factor of the blocks; `values` loses its constrained rows. The memory of `out` is used again."""
         self.decouple_constrained(values)
         return self.constrained_factor(self.symbolic.factorize(values, out=out))
-
-
-def _cliques(points: Points, cells: IntArray, couplings: Sequence[IntArray]) -> tuple[Any, Any]:
-    """Node sets that couple: those of the points, of the cells (for mass and surface loads), and of actuators."""
-    sizes = np.concatenate([np.diff(points.ptr), np.full(len(cells), cells.shape[1]), [len(c) for c in couplings]])
-    nodes = np.concatenate([points.nodes, np.sort(cells, axis=1).ravel(), *couplings])
-    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64), nodes.astype(np.int32)
-
-
-def _constrained(spec: Volume, supports: Sequence[Support]) -> tuple[BoolArray, tuple[Claim, ...]]:
-    """Constrained unknowns (n, 3), and the claim of each support."""
-    mesh = spec.mesh
-    constrained = np.zeros((mesh.node_count, 3), bool)
-    listed: list[Claim] = []
-    if spec.clamp is not None:
-        constrained[spec.clamp.nodes(mesh.points, what=f"clamp of {spec.name!r}")] = True
-    for support in supports:
-        what = f"support of {spec.name!r}"
-        nodes = as_region(support.region, what=what).nodes(mesh.points, what=what)
-        listed.append(claimed(support, nodes, constrained))
-    if constrained.all():
-        raise InputError(f"every node of {spec.name!r} is constrained; shrink the clamp or the supports")
-    return constrained, tuple(listed)

@@ -8,8 +8,9 @@ of a point are sorted, so that the pairs (a ≥ b) of a point are blocks of the 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -75,6 +76,13 @@ def build_points(mesh: Mesh, material: IntArray, *, anti_locking: AntiLocking) -
         shear = _smoothed(mesh, gradients[:, 0], edge_domains(mesh.cells, volumes, material), material, Part.SHEAR)
     stars = star_domains(mesh.points, mesh.cells, volumes, material)
     return _joined(shear, _smoothed(mesh, gradients[:, 0], stars, material, Part.VOLUME))
+
+
+def node_cliques(points: Points, cells: IntArray, couplings: Sequence[IntArray]) -> tuple[Any, Any]:
+    """Node sets that couple: those of the points, of the cells (for mass and surface loads), and of actuators."""
+    sizes = np.concatenate([np.diff(points.ptr), np.full(len(cells), cells.shape[1]), [len(c) for c in couplings]])
+    nodes = np.concatenate([points.nodes, np.sort(cells, axis=1).ravel(), *couplings])
+    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64), nodes.astype(np.int32)
 
 
 def cell_gradients(mesh: Mesh) -> tuple[FloatArray, FloatArray]:

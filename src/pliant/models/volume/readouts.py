@@ -66,8 +66,8 @@ def fold_warnings(model: VolumeModel, q: FloatArray) -> tuple[str, ...]:
     return (text,)
 
 
-def cell_stress(model: VolumeModel, q: FloatArray) -> FloatArray:
-    """Mean Cauchy stress of each cell, (m, 3, 3), Pa, from its integration points."""
+def cell_stress(model: VolumeModel, q: FloatArray, history: FloatArray | None = None) -> FloatArray:
+    """Mean Cauchy stress of each cell, (m, 3, 3), Pa, from its integration points, with what branches remember."""
     p = model.points
     stress = np.empty((p.count, 3, 3))
     assembly.point_stresses(writable(q), *p.arrays, model.laws, model.table, stress)
@@ -76,6 +76,10 @@ def cell_stress(model: VolumeModel, q: FloatArray) -> FloatArray:
         x = writable(q)
         pressure = split.patches.pressures(x, np.zeros_like(x))
         stress[split.of_patch] = pressure[:, None, None] * np.eye(3)
+    if model.memory is not None and history is not None:
+        F = deformation_gradients(model, q)[model.memory.chosen]
+        Q = history[:, 1:].sum(axis=1)[:, [0, 3, 4, 3, 1, 5, 4, 5, 2]].reshape(-1, 3, 3)
+        stress[model.memory.chosen] += F @ Q @ F.transpose(0, 2, 1) / np.linalg.det(F)[:, None, None]
     return _by_cell(model, stress.reshape(-1, 9)).reshape(-1, 3, 3)
 
 

@@ -16,6 +16,7 @@ from pliant.models.model import GeometricStiffness, Residual, StepStart, Trial
 from pliant.models.volume.balance import balance, has_motion_left
 from pliant.models.volume.blocks import BlockSystem, ConstrainedFactor
 from pliant.models.volume.free_rotation import free_rotation, widened, widening, without_moment
+from pliant.models.volume.memory import Remembered
 from pliant.models.volume.shape_limits import end_of_step
 from pliant.models.workspace import Workspace
 from pliant.solvers.linear.factor import CholeskyFactor
@@ -128,6 +129,7 @@ class VolumeTrial(NodalTrial):
             self._velocity, self.velocity_offset = self._rotation.velocity, self._rotation.offset
         chords = loose and scheme.memory and bool(self._v.any())
         self._widening = widening(self._q, self._v, model.mass, scheme) if chords else None
+        self._remembered = self._begun()
 
     def velocities(self) -> FloatArray:
         """Velocities at the end of the step, (n, 3), m/s."""
@@ -183,6 +185,10 @@ class VolumeTrial(NodalTrial):
             values[:] = S @ values @ S
             model.mass.add_to(values, mass)
             internal = without_moment(internal @ S, x, model.mass.nodal)
+        if self._remembered is not None:
+            self._remembered.add_forces(x, internal)
+            if tangent is Tangent.EXACT:  # as stresses of the elastic law, which other tangents omit or clip
+                self._remembered.add_stiffness(scheme.theta, values)
         if rate and not once:
             values += rate * self._damping_stiffness()
         warped = model.warps(tangent)
@@ -203,9 +209,29 @@ class VolumeTrial(NodalTrial):
     def _internal(self, x: FloatArray) -> tuple[float, FloatArray]:
         """Elastic energy (J) and internal forces (n, 3), N, at the evaluation point x."""
         if self._widening is None:
-            return self.model.internal(x)
-        energy, force = self.model.internal(widened(x, self._widening, self.model.mass))
-        return energy, without_moment(force @ self._widening, x, self.model.mass.nodal)
+            energy, force = self.model.internal(x)
+        else:
+            energy, force = self.model.internal(widened(x, self._widening, self.model.mass))
+            force = without_moment(force @ self._widening, x, self.model.mass.nodal)
+        if self._remembered is not None:
+            self._remembered.add_forces(x, force)
+        return energy, force
+
+    def _begun(self) -> Remembered | None:
+        """The stresses that the step begins with; None where nothing is remembered or all is relaxed."""
+        memory, scheme = self.model.memory, self._scheme
+        if memory is None:
+            return None
+        if self._history is None:
+            self._history = memory.start(self._q)
+        return memory.at_start(self._history, scheme) if scheme.dt or scheme.instantaneous else None
+
+    def history(self) -> FloatArray | None:
+        """Stresses of the branches at the end of the step, see `models.volume.memory`."""
+        memory, history = self.model.memory, self._history
+        if memory is None or history is None:
+            return None
+        return memory.after(history, self._scheme, self.positions())
 
     def driven(self, motion: FloatArray) -> VolumeTrial:
         """The same step with `motion` (n, 3), m, added to the prescribed motion."""

@@ -54,7 +54,8 @@ class Volume(Body):
     mass
         Total in kg, or kg at each node (n,); None takes it from the density.
     inclusions
-        Pairs (region, material): cells whose centre lies in the region have that material; later pairs win.
+        Pairs (region, material): cells whose centre lies in the region, or those of a list of cell indices, have that
+        material; later pairs win.
     damping
         `pl.Rayleigh(mass=…, stiffness=…)`.
     lumped_mass
@@ -130,7 +131,7 @@ class Volume(Body):
         chosen = np.zeros(self.mesh.cell_count, np.int32)
         centers = self.mesh.points[self.mesh.corner_cells].mean(axis=1)
         for index, (region, _) in enumerate(self.inclusions, start=1):
-            inside = region.select(centers)
+            inside = as_region(region, what=f"inclusion {index - 1} of {self.name!r}").select(centers)
             if not inside.any():
                 raise InputError(f"inclusion {index - 1} of {self.name!r} ({region}) contains the centre of no cell")
             chosen[inside] = index
