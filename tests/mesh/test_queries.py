@@ -122,7 +122,7 @@ def test_every_item_lies_in_its_leaf_and_every_box_in_its_parent(count):
 
 
 def test_a_point_is_found_without_trying_every_cell():
-    """In 60 times as many cells it takes not 60 times as long: a ratio of processor times, since the clock is others'."""
+    """In 60 times as many cells it does not take 60 times as long: a ratio of processor times."""
     points, times = np.random.default_rng(10).random((10_000, 3)), []
     for cells in ((5, 5, 5), (21, 20, 20)):
         locator = Locator(box((1, 1, 1), cells))
