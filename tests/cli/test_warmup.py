@@ -9,7 +9,8 @@ from numba.core.registry import CPUDispatcher
 import pliant
 from pliant.cli.warmup import PARTS, is_warm, warm_all
 
-modules = [importlib.import_module(m.name) for m in pkgutil.walk_packages(pliant.__path__, "pliant.")]
+names = [module.name for module in pkgutil.walk_packages(pliant.__path__, "pliant.")]
+modules = [importlib.import_module(name) for name in names if not name.startswith("pliant.cli.templates.")]  # scenes
 reported = []
 warm_all(lambda name, seconds: reported.append(name))
 assert sorted(reported) == sorted(PARTS), reported

@@ -74,7 +74,9 @@ def test_a_rod_does_not_pass_a_thin_sheet():
     state, step = world.initial_state(), pl.ImplicitEuler(dt=0.01)
     for _ in range(2):
         state, _ = step(world, state)
-    assert state.points(rod)[:, 2].min() > state.points(soft)[:, 2].min() - 1e-3
+        points, below = state.points(rod), state.points(soft)[:, 2].min()
+        over = (np.abs(points[:, :2]) < 0.05).all(axis=1)  # after the impact it may fall beside the sheet
+        assert (points[over, 2] > below - 1e-3).all()
 
 
 @pytest.mark.parametrize("speed", [8.0, 40.0])

@@ -245,7 +245,10 @@ def _factor(factor: CholeskyFactor) -> None:
     factor.compliance(sparse.csr_matrix(([1.0], ([0], [0])), shape=(1, size)))
     few = sparse.csr_matrix((np.ones(4), ([0, 0, 1, 1], [size - 1, size - 4, size - 1, size - 5])), shape=(2, size))
     factor.compliance(sparse.vstack([few, few, few], format="csr"))
-    factor.motion(np.ones((size // 3, 3))).condense(few, np.zeros((2, 2)), np.zeros(2)).under(np.ones(2))
+    many = sparse.eye(16, size, format="csr")
+    for rows in (few, many):
+        m = rows.shape[0]
+        factor.motion(np.ones((size // 3, 3))).condense(rows, np.zeros((m, m)), np.zeros(m)).under(np.ones(m))
 
 
 def _friction_rounds(W: FloatArray, q: FloatArray) -> None:

@@ -62,15 +62,18 @@ def condense(rows: Rows, free: Sequence[Motion]) -> Condensation:
     if not groups:
         count = rows.count
         delta_free, W = rows.gap.copy(), np.zeros((count, count))
-        pairs = zip(rows.H, free, strict=True)
-        moved = [motion.condense(H, W, delta_free) if len(H.data) else None for H, motion in pairs]
+        moved: list[RowMotion | None] = [None] * len(free)
+        pushed = [k for k, H in enumerate(rows.H) if len(H.data)]
+        for k in pushed:
+            moved[k] = free[k].condense(rows.H[k], W, delta_free, alone=k == pushed[0])
         return Condensation((Island(_indices(count), problem_of(rows, W, delta_free)),), tuple(moved))
     made: list[Island] = []
     motions: list[RowMotion | None] = [None] * len(free)
     for picked, bodies in groups:
         delta_free, W = rows.gap[picked], np.zeros((len(picked), len(picked)))
         for k in bodies:
-            motions[k] = PickedRows(free[k].condense(picked_rows(rows.H[k], picked), W, delta_free), picked)
+            own = picked_rows(rows.H[k], picked)
+            motions[k] = PickedRows(free[k].condense(own, W, delta_free, alone=k == bodies[0]), picked)
         made.append(Island(picked, problem_of(rows, W, delta_free, picked)))
     return Condensation(tuple(made), tuple(motions))
 

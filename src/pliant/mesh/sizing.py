@@ -36,7 +36,7 @@ _CELLS, _NODES, _SKIN = 6.0, 0.18, 0.6
 _STEP, _EXPONENT = 2.6e-4, 1.39
 """Milliseconds of a step are _STEP · cells^_EXPONENT: fitted to seventeen bodies of 240 to 15 360 cells of rubber with
 the default element, one linear solve a step and no contact, on one core. The law is 0.7 to 1.5 times what was
-measured, and 0.7 to 1.45 times on eight bodies that it was not fitted to: too much of slender bodies, too little of
+measured, and 0.6 to 1.45 times on eight other meshes, timed twice: too much of slender bodies, too little of
 compact ones.
 """
 
@@ -53,8 +53,8 @@ class CellSizes:
     layers
         Cells across a wall that these sizes give: fewer than wanted where `max_cells` is the limit.
     cells, nodes, step_ms
-        Numbers to expect, within a factor of 1.6, and the time of a step: see `expected_step_ms`. Details that are
-        smaller than these cells, such as notches and short edges, take more of them.
+        Numbers to expect, within a factor of 1.6 from 2000 cells on, and the time of a step: see `expected_step_ms`.
+        Details that are smaller than these cells, such as notches and short edges, take up to five times as many.
     wanted_cells
         Cells that the wanted layers would take.
     """
@@ -108,7 +108,7 @@ class CellSizes:
 
 
 def expected_step_ms(cells: float) -> float:
-    """Time in ms of a dynamic step of a body of `cells` tetrahedra, within a factor of 1.5, for the default element.
+    """Time in ms of a dynamic step of a body of `cells` tetrahedra, within a factor of 1.7, for the default element.
 
     Measured on one core of the machine of docs/results.md, without contact: 0.00026 · cells^1.39. After meshing,
     `pliant mesh` counts the operations of the factorization and knows more (`models.volume.step_time`).

@@ -35,6 +35,10 @@ def pneunet(
     material, sole_material
         None: Dragon Skin 30 as measured (`pl.materials.dragon_skin_30`), of which such actuators are cast, and silicone
         of 2 MPa. The chambers balloon at 56 kPa (cells of 2.5 mm); those of silicone of 0.2 MPa at 20 to 26 kPa.
+
+    An inverse needs ``pl.Inverse(…, tolerance=…)``: for a tip 29 mm away it finds 1.22 times the volume, to 0.02 mm.
+    One linear solve a call does not follow such rubber: ``pl.QuasiStatic(newton_iterations=1)`` ends at 1.5 to 6 times
+    the volume in 4 to 32 calls along the straight line to it, ``pl.ImplicitEuler(0.02)`` 1 mm off in 50.
     """
     thickness = non_negative("sole", sole, unit="m")
     mesh = chambered_finger(**shape).rotated((0.5 * np.pi, 0.0, 0.0))

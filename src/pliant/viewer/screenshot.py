@@ -88,8 +88,8 @@ def _small(picture: bytes) -> bytes:
     """The picture with at most 256 colours: half the size, for pages and README files."""
     image = import_module("PIL.Image")  # comes with viser
     stream, full = io.BytesIO(), image.open(io.BytesIO(picture)).convert("RGB")
-    # a palette by how often colours occur keeps the background smooth; dithered, small vivid things keep their colours
-    palette = full.quantize(colors=256, method=image.Quantize.MEDIANCUT)
+    # a palette by coverage, not by how often colours occur, keeps legends and arrows vivid; dithering, the background
+    palette = full.quantize(colors=256, method=image.Quantize.MAXCOVERAGE)
     full.quantize(palette=palette, dither=image.Dither.FLOYDSTEINBERG).save(stream, "png", optimize=True)
     return stream.getvalue()
 

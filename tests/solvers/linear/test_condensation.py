@@ -33,4 +33,4 @@ def test_csr_parts_accepts_any_format():
     for given in (H, sparse.coo_matrix(H), sparse.csr_array(H), sparse.csc_matrix(H.astype(np.float32))):
         ptr, columns, values = csr_parts(given, 3)
         assert (ptr.tolist(), columns.tolist(), values.tolist()) == ([0, 1, 3], [1, 0, 2], [2.0, 1.0, 3.0])
-        assert (ptr.dtype, columns.dtype, values.dtype) == (np.int64, np.int32, np.float64)
+        assert (ptr.dtype, columns.dtype, values.dtype) == (np.int32, np.int32, np.float64)

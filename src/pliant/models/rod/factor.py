@@ -76,7 +76,7 @@ class RodMotion(SolvedMotion):
 
     _factor: RodFactor
 
-    def condense(self, H: Any, W: FloatArray, delta: FloatArray) -> RowMotion:
+    def condense(self, H: Any, W: FloatArray, delta: FloatArray, *, alone: bool = False) -> RowMotion:
         """Add H A⁻¹ Hᵀ to W (m, m) and H dx to `delta` (m,); what the forces of the rows add to the motion."""
         return RodRows(self, self._factor.half_solved(H, self._dx, W, delta))
 

@@ -3,7 +3,7 @@
 A step without contact is assembly, in proportion to the cells, and factorization, in proportion to its multiply–adds,
 which the symbolic factorization has counted. Fitted to seventeen bodies of 240 to 15 360 tetrahedra of rubber with the
 default element (bars, cubes, plates, tubes, hollow balls, pneumatic fingers) on one core of the machine of
-docs/results.md: 0.74 to 1.11 times what was measured, and 0.69 to 1.12 times on eight bodies that it was not fitted to.
+docs/results.md: 0.74 to 1.11 times what was measured, and 0.66 to 1.26 times on eight other meshes, timed twice.
 """
 
 from __future__ import annotations

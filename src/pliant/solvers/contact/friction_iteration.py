@@ -18,6 +18,7 @@ from pliant.solvers.contact.blocks import BlockProblem, projected, residual_of
 from pliant.solvers.contact.budget import Budget
 from pliant.solvers.contact.certificate import conflicting_rows
 from pliant.solvers.contact.fallback.restarts import restart
+from pliant.solvers.contact.first_attempt import Attempt
 from pliant.solvers.contact.full_steps import full_steps
 from pliant.solvers.contact.gauss_seidel import gauss_seidel
 from pliant.solvers.contact.newton import newton
@@ -36,14 +37,18 @@ class Iterate:
         self.columns = np.ascontiguousarray(problem.W.T)
         self.r, self.residual = r, residual_of(problem, r)
 
-    def full_steps(self) -> tuple[FloatArray, float]:
-        """Sweeps or Newton steps of full length from r: the best r of them and its residual. Where they fail they may
-        have left redundant forces large, so that rounds had better go on from the start.
+    def full_steps(self, known: Attempt | None = None) -> tuple[FloatArray, float]:
+        """Sweeps or Newton steps of full length from r, or those `known`: the best r of them and its residual. Where
+        they fail they may have left redundant forces large, so that rounds had better go on from the start.
         """
-        p, r = self.problem, self.r.copy()
-        residual, iterations, taken = full_steps(
-            p.W, self.columns, p.q, p.blocks, r, self.tolerance, *self.budget.first, lapack()
-        )
+        if known is None:
+            p, r = self.problem, self.r.copy()
+            residual, iterations, taken = full_steps(
+                p.W, self.columns, p.q, p.blocks, r, self.tolerance, *self.budget.first, lapack()
+            )
+        else:
+            r, iterations, taken = known
+            residual = residual_of(self.problem, r)
         self.budget.take(iterations, taken / max(iterations, 1))
         if residual <= self.budget.allowed(self.tolerance):
             self.offer(r, residual)
@@ -88,18 +93,20 @@ def _contradicts_itself(problem: BlockProblem) -> bool:
 
 
 def solve_blocks(
-    problem: BlockProblem, *, start: FloatArray | None, tolerance: float, budget: Budget
+    problem: BlockProblem, *, start: FloatArray | None, tolerance: float, budget: Budget, first: Attempt | None = None
 ) -> tuple[FloatArray, float, Status]:
-    """r of a scaled problem to a natural map of norm `tolerance`, that norm, and how it ended."""
+    """r of a scaled problem to a natural map of norm `tolerance`, that norm, and how it ended. `first` is an attempt
+    from `start` that failed, with scaled forces.
+    """
     m = len(problem.q)
     r = projected(np.zeros(m) if start is None else start, problem.blocks)
     with one_blas_thread():
         iterate = Iterate(problem, r, tolerance, budget)
-        first = iterate.full_steps() if not iterate.done else (iterate.r, iterate.residual)
+        tried = iterate.full_steps(first) if not iterate.done else (iterate.r, iterate.residual)
         iterate.rounds(_ROUNDS)
         if not iterate.done and not _contradicts_itself(problem):
             restart(iterate, r)
-        iterate.offer(*first)
+        iterate.offer(*tried)
         allowed = projected(iterate.r, problem.blocks)  # no force outside its cone, not even by the tolerance
         if (residual := residual_of(problem, allowed)) <= max(tolerance, iterate.residual):
             iterate.r, iterate.residual = allowed, residual

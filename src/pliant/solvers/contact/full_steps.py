@@ -167,6 +167,15 @@ def _product(columns: FloatArray, x: FloatArray, out: FloatArray) -> None:
 
 
 @inline
+def residual_at(
+    columns: FloatArray, q: FloatArray, r: FloatArray, blocks: Blocks, u: FloatArray, scratch: FloatArray
+) -> float:
+    """Norm of the natural map at r, and its rounding; u is filled with W r + q."""
+    _slip(columns, q, r, u)
+    return float(_residual(r, u, blocks, scratch))
+
+
+@inline
 def _residual(r: FloatArray, u: FloatArray, blocks: Blocks, scratch: FloatArray) -> float:
     """Norm of the natural map, and its rounding."""
     total = 0.0

@@ -13,7 +13,9 @@ import numpy as np
 
 from pliant.solvers.contact.blocks import BlockProblem, Blocks
 from pliant.solvers.contact.budget import Budget
+from pliant.solvers.contact.first_attempt import first_attempt
 from pliant.solvers.contact.friction_iteration import solve_blocks
+from pliant.solvers.contact.laws import Law, MixedProblem
 from pliant.solvers.contact.newton import newton
 
 
@@ -26,3 +28,5 @@ def load_friction_kernels() -> None:
         problem = BlockProblem(np.array(np.eye(4) + 0.1, order=order), q, blocks)
         solve_blocks(problem, start=None, tolerance=1e-8, budget=Budget(4, 100))
         newton(problem, np.zeros(4), tolerance=1e-8, steps=1, budget=Budget(4, 100))
+    law = [Law.SIGNORINI, Law.COULOMB, Law.COULOMB, Law.COULOMB]
+    first_attempt(MixedProblem.of(problem.W, q, law, mu=0.5), None, 1e-8, 1e-16, Budget(4, 100))

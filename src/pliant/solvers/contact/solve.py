@@ -30,14 +30,15 @@ from pliant.solvers.contact.budget import Budget
 from pliant.solvers.contact.certificate import raise_if_infeasible
 from pliant.solvers.contact.direct import solve_direct
 from pliant.solvers.contact.elimination import Elimination, eliminate
+from pliant.solvers.contact.first_attempt import Attempt, first_attempt
 from pliant.solvers.contact.fractions import solve_fractions
 from pliant.solvers.contact.friction_iteration import solve_blocks
 from pliant.solvers.contact.laws import BOX, CONE, EQUALITY, GIVEN, Law, MixedProblem, Roles
 from pliant.solvers.contact.principal_pivoting import solve_boxes
 from pliant.solvers.contact.result import ComplementarityResult
 
-_SIGNORINI, _IMPOSED, _BOUNDED, _CAPSTAN, _GUIDE = (
-    int(law) for law in (Law.SIGNORINI, Law.IMPOSED, Law.BOUNDED, Law.CAPSTAN, Law.GUIDE)
+_SIGNORINI, _COULOMB, _IMPOSED, _BOUNDED, _CAPSTAN, _GUIDE = (
+    int(law) for law in (Law.SIGNORINI, Law.COULOMB, Law.IMPOSED, Law.BOUNDED, Law.CAPSTAN, Law.GUIDE)
 )
 _EPSILON = 8.0 * float(np.finfo(np.float64).eps)  # of a sum of products, relative to the sum of their sizes
 _ROUNDING = 1e-4  # largest residual that is put down to rounding, where forces of eliminated rows cancel
@@ -71,6 +72,14 @@ def solve(
     found = solve_direct(problem, options.tolerance, options.negligible)
     if found is not None:
         return found
+    attempt: Attempt | None = None
+    if (problem.law == _COULOMB).any():
+        budget = Budget(len(problem.delta_free), options.limit, options.seconds, quick=options.quick)
+        with one_blas_thread():
+            tried = first_attempt(problem, warm, options.tolerance, options.negligible, budget)
+        if isinstance(tried, ComplementarityResult):
+            return tried
+        attempt = tried
     checked = problem.checked()
     tensions, guides = (np.flatnonzero(checked.law == law) for law in (_CAPSTAN, _GUIDE))
     if len(tensions) or len(guides):
@@ -79,15 +88,17 @@ def solve(
         return solve_fractions(
             checked, tensions, guides, lambda p, start: _solved(p, start, options), warm, options.tolerance
         )
-    return _solved(checked, warm, options)
+    return _solved(checked, warm, options, attempt)
 
 
-def _solved(p: MixedProblem, warm: FloatArray | None, options: _Options) -> ComplementarityResult:
+def _solved(
+    p: MixedProblem, warm: FloatArray | None, options: _Options, attempt: Attempt | None = None
+) -> ComplementarityResult:
     """The result of a checked problem, or the error that says why there is none."""
     if len(p.delta_free) == 1 and p.law[0] in (_SIGNORINI, _BOUNDED) and p.W[0, 0] > 0.0:
         return _solve_single(p)
     with one_blas_thread():
-        result, q, parts = _solve(p, warm, options)
+        result, q, parts = _solve(p, warm, options, attempt)
     if not result.status.ok:
         _raise(p, result, q, parts, options)
     return result
@@ -106,7 +117,7 @@ class _Options(NamedTuple):
 
 
 def _solve(
-    p: MixedProblem, warm: FloatArray | None, options: _Options
+    p: MixedProblem, warm: FloatArray | None, options: _Options, attempt: Attempt | None = None
 ) -> tuple[ComplementarityResult, FloatArray, _Parts]:
     """The result, whatever its status, with the free gaps under imposed forces and the kinds of rows."""
     parts = _Parts(p)
@@ -122,7 +133,7 @@ def _solve(
     residual, status, iterations, gap = 0.0, Status.CONVERGED, 0, 0.0
     found: _Kept | None = None
     if len(kept):
-        found = _solve_kept(reduced, parts.blocks, None if warm is None else warm[kept], options)
+        found = _solve_kept(reduced, parts.blocks, None if warm is None else warm[kept], options, attempt)
         lam[kept], status, iterations = found.lam, found.status, found.iterations
     lam[zero] = reduced.forces(lam[kept])
     delta = p.delta_free + p.W @ lam
@@ -182,7 +193,9 @@ class _Kept(NamedTuple):
         return float(natural_map(force, slip, self.blocks, np.empty_like(force)))
 
 
-def _solve_kept(reduced: Elimination, blocks: Blocks, start: FloatArray | None, options: _Options) -> _Kept:
+def _solve_kept(
+    reduced: Elimination, blocks: Blocks, start: FloatArray | None, options: _Options, attempt: Attempt | None
+) -> _Kept:
     core, scaling = scaled(BlockProblem(reduced.W, reduced.q, blocks), equilibrating_scale(reduced.W, blocks))
     bound = options.relative(scaling.D, scaling.scale)
     if len(blocks.boxes) == len(reduced.q) == 1 and reduced.W[0, 0] > 0.0:  # one drive beside bilateral rows
@@ -192,7 +205,8 @@ def _solve_kept(reduced: Elimination, blocks: Blocks, start: FloatArray | None, 
     allowed = bound
     if len(blocks.cones):
         budget = Budget(len(core.q), options.limit, options.seconds, quick=options.quick)
-        r_hat, _, status = solve_blocks(core, start=start, tolerance=bound, budget=budget)
+        first = None if attempt is None else attempt._replace(lam=scaling.scaled_forces(attempt.lam))
+        r_hat, _, status = solve_blocks(core, start=start, tolerance=bound, budget=budget, first=first)
         iterations, allowed = budget.iterations, budget.allowed(bound)
     else:
         r_hat, residual, iterations = solve_boxes(core, start=start, tolerance=bound)

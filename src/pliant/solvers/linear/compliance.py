@@ -9,7 +9,7 @@ active rows; where a parent has the same active rows as its last child both are 
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from pliant.core.types import FloatArray, IndexArray, IntArray
 from pliant.solvers.linear.blas import Blas, address, solve_right, subtract_product, symmetric_update
 from pliant.solvers.linear.condensation import mirror
 from pliant.solvers.linear.fronts import Fronts
+from pliant.solvers.linear.response import add_block
 
 
 class Reach(NamedTuple):
@@ -154,13 +155,16 @@ def _scatter(reach: Reach, s: int, product: FloatArray, W: FloatArray) -> None:
 @kernel
 def condense_range(
     fronts: Fronts, lib: Blas, b: int, position: IntArray, panels: FloatArray, reach: Reach, h_columns: IntArray,
-    h_values: FloatArray, workspace: FloatArray, W: FloatArray, first: int, last: int,
+    h_values: FloatArray, workspace: FloatArray, W: FloatArray, first: int, last: int, y: FloatArray,
+    delta: FloatArray,
 ) -> None:  # fmt: skip
-    """Add the part of the supernodes [first, last) to the lower triangle of W; `workspace` has updates of children."""
+    """Add the part of the supernodes [first, last) to the lower triangle of W, and Yᵀ y to `delta` (m,) unless y is
+    empty; `workspace` has updates of children.
+    """
     front, product = np.empty(reach.sizes[1]), np.empty(reach.sizes[2])
     slot = np.empty(len(W), np.int64)
     factor = address(panels)
-    y = address(front)
+    side = address(front)
     square = address(product)
     summed = -1  # supernode whose sum is in `product`, not yet in W
     for s in range(first, last):
@@ -168,10 +172,12 @@ def condense_range(
             continue
         k, height, width = _gather(fronts, reach, s, b, position, h_columns, h_values, front, workspace, slot)
         corner = factor + 8 * fronts.panel[s]
-        solve_right(lib, width, k, corner, height, y, width, True)
+        solve_right(lib, width, k, corner, height, side, width, True)
+        if len(y) > 0:
+            _add_slips(reach, s, front, y[b * fronts.start[s] : b * fronts.start[s + 1]], delta)
         if height > k:
             subtract_product(
-                lib, width, height - k, k, y, width, corner + 8 * k, height, True, y + 8 * k * width, width
+                lib, width, height - k, k, side, width, corner + 8 * k, height, True, side + 8 * k * width, width
             )
             size = (height - k) * width
             workspace[reach.offset[s] : reach.offset[s] + size] = front[k * width : height * width]
@@ -179,19 +185,62 @@ def condense_range(
         same = same and reach.active_ptr[summed + 1] - reach.active_ptr[summed] == width
         if summed >= 0 and not same:
             _scatter(reach, summed, product, W)
-        symmetric_update(lib, width, k, y, width, square, width, 0, same)
+        symmetric_update(lib, width, k, side, width, square, width, 0, same)
         summed = s
     if summed >= 0:
         _scatter(reach, summed, product, W)
 
 
+@inline
+def _add_slips(reach: Reach, s: int, front: FloatArray, y: FloatArray, delta: FloatArray) -> None:
+    """Add to `delta` (m,) what supernode s contributes to Yᵀ y, y (k,) being its unknowns."""
+    active = reach.active[reach.active_ptr[s] : reach.active_ptr[s + 1]]
+    total = np.zeros(len(active))
+    for i in range(len(y)):
+        row, factor = front[i * len(active) : (i + 1) * len(active)], y[i]
+        for q in range(len(active)):
+            total[q] += row[q] * factor
+    for q in range(len(active)):
+        delta[active[q]] += total[q]
+
+
 @kernel
 def condense(
-    fronts: Fronts, lib: Blas, b: int, position: IntArray, panels: FloatArray, h_ptr: IndexArray, h_columns: IntArray,
-    h_values: FloatArray, W: FloatArray,
-) -> None:  # fmt: skip
-    """Add H A⁻¹ Hᵀ to W, shape (m, m), whose upper triangle is then that below it."""
-    reach = find_reach(fronts, b, position, h_ptr, h_columns)
-    workspace, count = np.empty(reach.sizes[0]), len(fronts.parent)
-    condense_range(fronts, lib, b, position, panels, reach, h_columns, h_values, workspace, W, 0, count)
-    mirror(W)
+    layout: Any, lib: Any, b: int, position: IntArray, panels: FloatArray, h_ptr: IntArray, h_columns: IntArray,
+    h_values: FloatArray, few: float, alone: bool, W: FloatArray, y: FloatArray, delta: FloatArray,
+) -> bool:  # fmt: skip
+    """Add H A⁻¹ Hᵀ to W (m, m), which is zero before where `alone`, and Yᵀ y to `delta` (m,) unless y is empty. Empty
+    rows of H cost nothing. False, and nothing is done, where rows touch `few` columns each or less. `layout` and `lib`
+    are `Fronts` and `Blas` as plain tuples.
+    """
+    fronts, m, count = Fronts(*layout), len(W), 0
+    rows, starts = np.empty(m, np.int64), np.zeros(m + 1, np.int32)
+    for i in range(m):
+        if h_ptr[i + 1] > h_ptr[i]:
+            rows[count] = i
+            count += 1
+            starts[count] = h_ptr[i + 1]  # rows between them are empty
+    if few > 0.0 and _count_touched(h_columns, b * len(position)) <= few * count:
+        return False
+    inside = alone and count == m
+    own, slips = W if inside else np.zeros((count, count)), np.zeros(count)
+    reach = find_reach(fronts, b, position, starts[: count + 1], h_columns)
+    given = fronts, Blas(*lib), b, position, panels, reach, h_columns, h_values, np.empty(reach.sizes[0]), own
+    condense_range(*given, 0, len(fronts.parent), y, slips)
+    mirror(own)
+    if len(y) > 0:
+        for i in range(count):
+            delta[rows[i]] += slips[i]
+    if not inside:
+        add_block(rows[:count], own, W)
+    return True
+
+
+@inline
+def _count_touched(columns: IntArray, width: int) -> int:
+    """How many distinct columns of `width` there are."""
+    touched, count = np.zeros(width, np.bool_), 0
+    for column in columns:
+        count += not touched[column]
+        touched[column] = True
+    return count

@@ -7,21 +7,21 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from pliant.core.arrays import frozen
 from pliant.core.errors import InputError
 from pliant.core.kernels import kernel
-from pliant.core.types import FloatArray, IndexArray, IntArray
+from pliant.core.types import FloatArray, IntArray
 
 _TILE = 32  # rows and columns: two tiles of 8 kB fit into the first-level cache
 
 
-def csr_parts(H: Any, width: int) -> tuple[IndexArray, IntArray, FloatArray]:
+def csr_parts(H: Any, width: int) -> tuple[IntArray, IntArray, FloatArray]:
     """(indptr, indices, data) of a sparse or dense H of shape (m, width), in the types of the kernels."""
     rows = H if isinstance(H, sparse.csr_matrix) else sparse.csr_matrix(H)
     if rows.shape[1] != width:
         raise InputError(f"H must have {width} columns, one per scalar unknown of the body, got shape {rows.shape}")
-    data = np.ascontiguousarray(rows.data, np.float64)
-    indices = rows.indices.astype(np.int32, copy=False)
-    return rows.indptr.astype(np.int64), indices if indices.flags.writeable else indices.copy(), data
+    ptr, columns = rows.indptr.astype(np.int32, copy=False), rows.indices.astype(np.int32, copy=False)
+    return frozen(ptr), frozen(columns), frozen(np.ascontiguousarray(rows.data, np.float64))
 
 
 @kernel
@@ -56,7 +56,7 @@ def mirror(W: FloatArray) -> None:
 
 @kernel
 def _combine(
-    ptr: IndexArray, columns: IntArray, values: FloatArray, table: FloatArray, out: FloatArray, lower: bool
+    ptr: IntArray, columns: IntArray, values: FloatArray, table: FloatArray, out: FloatArray, lower: bool
 ) -> None:
     """Set out to H `table`, its lower triangle only when `lower`; non-zeros are taken three at a time."""
     for i in range(len(out)):
@@ -80,7 +80,7 @@ def _combine(
                 q += 1
 
 
-def sandwich(ptr: IndexArray, columns: IntArray, values: FloatArray, inner: FloatArray) -> FloatArray:
+def sandwich(ptr: IntArray, columns: IntArray, values: FloatArray, inner: FloatArray) -> FloatArray:
     """H C Hᵀ, exactly symmetric, for H in CSR (m rows) and C dense and symmetric."""
     m = len(ptr) - 1
     half = np.empty((m, len(inner)))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pliant.core.arrays import frozen
 from pliant.core.errors import InputError, SingularError
 from pliant.core.threads import one_blas_thread, threads_allowed
 from pliant.core.types import FloatArray
@@ -113,9 +114,23 @@ class CholeskyFactor(SolvedResponse):
         with one_blas_thread():
             if len(touched) > _FEW * (len(ptr) - 1):
                 return self._compliance(ptr, columns, values)
-            ones = np.ones(len(touched))
-            inner = self._compliance(np.arange(len(touched) + 1, dtype=np.int64), touched, ones)
+            alone = np.arange(len(touched) + 1, dtype=np.int32), touched, np.ones(len(touched))
+            inner = self._compliance(*(frozen(array) for array in alone))
         return sandwich(ptr, local, values, inner)
+
+    def condense(
+        self, H: Any, W: FloatArray, y: FloatArray, delta: FloatArray, *, alone: bool, few: float = _FEW
+    ) -> bool:
+        """Add H A⁻¹ Hᵀ to W (m, m), which is zero before where `alone`, and H A⁻¹ r to `delta` (m,) for y = L⁻¹ r,
+        unless y is empty. H is given as (indptr, indices, data) of CSR, read-only. False where its rows touch so `few`
+        columns that `compliance` is faster.
+        """
+        symbolic = self.symbolic
+        with one_blas_thread():
+            added: bool = compliance.condense(
+                symbolic.layout, blas_arrays(), self._block, symbolic.position, self.panels, *H, few, alone, W, y, delta
+            )
+        return added
 
     def _factorize(self, values: FloatArray) -> None:
         symbolic = self.symbolic
@@ -242,9 +257,9 @@ class CholeskyFactor(SolvedResponse):
         fronts, halves = symbolic.fronts, symbolic.halves
         W = np.zeros((len(ptr) - 1, len(ptr) - 1))
         if halves is None:
-            compliance.condense(fronts, blas(), b, symbolic.position, self.panels, ptr, columns, values, W)
+            self.condense((ptr, columns, values), W, np.empty(0), np.empty(0), alone=True, few=0.0)
             return W
-        reach = compliance.find_reach(fronts, b, symbolic.position, ptr, columns)
+        reach = compliance.find_reach(fronts, b, symbolic.position, ptr.copy(), columns)
 
         def update(s: int) -> slice:
             width = int(reach.active_ptr[s + 1] - reach.active_ptr[s])
@@ -253,7 +268,7 @@ class CholeskyFactor(SolvedResponse):
 
         def some(into: FloatArray, workspace: FloatArray, first: int, last: int) -> None:
             given = fronts, blas(), b, symbolic.position, self.panels, reach, columns, values
-            compliance.condense_range(*given, workspace, into, first, last)
+            compliance.condense_range(*given, workspace, into, first, last, np.empty(0), np.empty(0))
 
         condense_halves(fronts, halves, int(reach.sizes[0]), W, update, some)
         mirror(W)

@@ -45,14 +45,16 @@ class HalfSolvedMotion(Motion):
             self._known = self.under(_NO_ROWS, _NO_FORCES)
         return self._known
 
-    def condense(self, H: Any, W: FloatArray, delta: FloatArray) -> RowMotion:
+    def condense(self, H: Any, W: FloatArray, delta: FloatArray, *, alone: bool = False) -> RowMotion:
         """Add H A⁻¹ Hᵀ to W (m, m) and H A⁻¹ r to `delta` (m,); what the forces of the rows add to the motion."""
         count = len(delta)
-        if count > MOST_ROWS:
-            return super().condense(H, W, delta)
         factor, symbolic = self._factor, self._factor.symbolic
-        Y = np.empty((count if count % FOUR == 1 else FOUR * ((count + FOUR - 1) // FOUR), len(self._y)))
         entries = frozen(H.indptr), frozen(H.indices), frozen(H.data)
+        if count > MOST_ROWS:
+            if factor.condense(entries, W, self._y, delta, alone=alone):
+                return ManyRows(self, entries)
+            return super().condense(H, W, delta)
+        Y = np.empty((count if count % FOUR == 1 else FOUR * ((count + FOUR - 1) // FOUR), len(self._y)))
         forward_rows(
             symbolic.layout, symbolic.pattern.block, symbolic.position, factor.panels, *entries, self._y, Y, W, delta
         )
@@ -62,6 +64,14 @@ class HalfSolvedMotion(Motion):
         """L⁻ᵀ (y + Σ λᵢ Yᵢ), of the shape of r."""
         x = np.zeros(self._shape)
         backward(*self._known_half(), Y, lam, x.reshape(-1))
+        return x
+
+    def under_rows(self, H: tuple[IntArray, IntArray, FloatArray], lam: FloatArray) -> FloatArray:
+        """A⁻¹ (r + Hᵀ λ) of rows H in CSR, of the shape of r."""
+        factor, symbolic = self._factor, self._factor.symbolic
+        x = np.zeros(self._shape)
+        given = symbolic.layout, symbolic.pattern.block, symbolic.position, symbolic.nodes, factor.panels
+        solve_rows(*given, *H, lam, self._y, x.reshape(-1))
         return x
 
     def solved(self, Y: FloatArray, system: Any, H: Any, lam: FloatArray) -> Solved:
@@ -111,6 +121,19 @@ class HalfSolvedRows(RowMotion):
         return self.motion.solved(self._Y, system, H, lam)
 
 
+class ManyRows(RowMotion):
+    """The motion of a body under rows H in CSR, too many to keep Y = L⁻¹ Hᵀ: their forces pass through L once more."""
+
+    motion: HalfSolvedMotion
+
+    def __init__(self, motion: HalfSolvedMotion, H: tuple[IntArray, IntArray, FloatArray]) -> None:
+        self.motion, self._H = motion, H
+
+    def under(self, lam: FloatArray) -> FloatArray:
+        """A⁻¹ (r + Hᵀ λ)."""
+        return self.motion.under_rows(self._H, frozen(lam))
+
+
 _NO_ROWS: FloatArray = np.zeros((1, 0))
 _NO_FORCES: FloatArray = frozen(np.zeros(0))
 
@@ -143,6 +166,29 @@ def backward(
             for j in range(len(z)):
                 z[j] += lam[i] * row[j]
     solve_up(fronts, b, panels, z, np.empty(len(y)), 0, len(fronts.parent))
+    for j in range(len(nodes)):
+        for r in range(b):
+            x[b * nodes[j] + r] = z[b * j + r]
+
+
+@kernel
+def solve_rows(
+    layout: Any, b: int, position: IntArray, nodes: IntArray, panels: FloatArray, h_ptr: IntArray, h_columns: IntArray,
+    h_values: FloatArray, lam: FloatArray, y: FloatArray, x: FloatArray,
+) -> None:  # fmt: skip
+    """X := L⁻ᵀ (y + L⁻¹ Hᵀ λ), x in the caller's numbering and zero where a node is not an unknown."""
+    fronts = Fronts(*layout)
+    z = np.zeros(len(y))
+    for i in range(len(lam)):
+        if lam[i] != 0.0:
+            for q in range(h_ptr[i], h_ptr[i + 1]):
+                node = position[h_columns[q] // b]
+                if node >= 0:
+                    z[b * node + h_columns[q] % b] += lam[i] * h_values[q]
+    _down_one(fronts, b, panels, z)
+    for j in range(len(z)):
+        z[j] += y[j]
+    solve_up(fronts, b, panels, z, np.empty(len(z)), 0, len(fronts.parent))
     for j in range(len(nodes)):
         for r in range(b):
             x[b * nodes[j] + r] = z[b * j + r]

@@ -43,8 +43,10 @@ class Motion:
         """A⁻¹ r, of the shape of r."""
         raise NotImplementedError
 
-    def condense(self, H: Any, W: FloatArray, delta: FloatArray) -> RowMotion:
-        """Add H A⁻¹ Hᵀ to W (m, m) and H dx to `delta` (m,); what the forces of the rows H add to the motion."""
+    def condense(self, H: Any, W: FloatArray, delta: FloatArray, *, alone: bool = False) -> RowMotion:
+        """Add H A⁻¹ Hᵀ to W (m, m) and H dx to `delta` (m,); what the forces of the rows H add to the motion. `alone`
+        says that W is zero before.
+        """
         add_product(H, self.dx, delta)
         touching, rows = touching_rows(H)
         if rows is None:
