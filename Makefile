@@ -23,11 +23,11 @@ demo: $(VENV)/.demo gmsh-libraries
 
 test: lint browser gmsh-libraries
 	$(BIN)/pliant warmup
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadgroup -m "not slow"
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -m "not slow"
 
 test-all: lint browser gmsh-libraries
 	$(BIN)/pliant warmup
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadgroup
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
 
 lint: $(VENV)/.all
 	$(BIN)/ruff check .

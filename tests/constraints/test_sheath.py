@@ -6,6 +6,7 @@ import pytest
 import pliant as pl
 from pliant.constraints.rows import RowView
 from pliant.models.model import StepStart
+from pliant.models.scheme import STATIC_SCHEME
 
 TUBE = {"section": pl.sections.Tube(0.004, 0.003), "young": 1e7, "poisson": 0.3, "density": 1e3}
 WIRE = {"section": pl.sections.Circle(0.003), "young": 1e7, "poisson": 0.3, "density": 1e3}
@@ -59,9 +60,7 @@ def test_rows_are_the_derivatives_of_the_distances():
     for sign in (1, -1):
         moved = []
         for model, x, d in zip(world.models, q, dx, strict=True):
-            trial = model.trial(
-                StepStart(x, model.initial()[1], pl.stepping.quasi_static.STATIC_SCHEME, np.zeros(3), {})
-            )
+            trial = model.trial(StepStart(x, model.initial()[1], STATIC_SCHEME, np.zeros(3), {}))
             trial.dx = trial.moved(trial.dx, sign * 1e-6 * d, 1.0)
             moved.append(trial.positions())
         sides.append(constraint.rows(view_of(world, moved))[0].gap)

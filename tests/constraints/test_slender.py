@@ -7,6 +7,7 @@ import pliant as pl
 from pliant.constraints.rows import RowView
 from pliant.constraints.slender import SlenderPair
 from pliant.models.model import StepStart
+from pliant.models.scheme import STATIC_SCHEME
 
 OPTIONS = {"section": pl.sections.Circle(0.004), "young": 1e7, "poisson": 0.3, "density": 1e3}
 
@@ -33,7 +34,7 @@ def moved(world, q, dx):
     """Positions after displacements, as steppers apply them."""
     out = []
     for model, x, d in zip(world.models, q, dx, strict=True):
-        trial = model.trial(StepStart(x, model.initial()[1], pl.stepping.quasi_static.STATIC_SCHEME, np.zeros(3), {}))
+        trial = model.trial(StepStart(x, model.initial()[1], STATIC_SCHEME, np.zeros(3), {}))
         trial.dx = trial.moved(trial.dx, d, 1.0)
         out.append(trial.positions())
     return out

@@ -5,6 +5,7 @@ import pytest
 
 import pliant as pl
 from pliant.models.model import StepStart
+from pliant.models.scheme import STATIC_SCHEME
 
 RUBBER = pl.materials.Corotated(young=1e5, poisson=0.3, density=1000.0)
 LOW = {axis: pl.regions.plane(axis=axis, at=0.0) for axis in "xyz"}
@@ -100,7 +101,7 @@ def test_modes_of_slender_bodies_cost_no_energy_and_carry_their_mass(kind):
     assert modes.count == 6
     np.testing.assert_allclose(modes.modes.T @ modes.weighted, np.eye(6), atol=1e-9)
     for mode in modes.modes.T:
-        trial = model.trial(StepStart(q, v, pl.stepping.quasi_static.STATIC_SCHEME, np.zeros(3), {}))
+        trial = model.trial(StepStart(q, v, STATIC_SCHEME, np.zeros(3), {}))
         trial.dx = trial.moved(trial.dx, (1e-5 * mode / np.abs(mode).max()).reshape(v.shape), 1.0)
         assert model.elastic_energy(trial.positions()) < 1e-18
     spin = np.array([0.2, -0.5, 1.0, 2.0, -1.0, 0.3])

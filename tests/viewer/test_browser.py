@@ -19,7 +19,6 @@ from pliant.viewer.subject import SLIDERS, TARGET
 from pliant.viewer.world_subject import WorldSubject
 
 pytest.importorskip("viser")
-pytestmark = pytest.mark.xdist_group("browser")  # one worker, so that one studio and one browser are started
 SIZE = (1120, 400)
 SCENE = """
 import pliant as pl
@@ -144,6 +143,10 @@ def test_the_keyboard_alone_drives_and_everything_has_a_name(studio, page):
 
 
 def test_a_reload_keeps_the_state_and_follows_a_dark_browser(studio, page):
+    box = slider_box(page, "finger cable (mm)")
+    box.fill("24")
+    box.press("Enter")
+    until(lambda: studio.inputs.sliders[studio.subject.actuators[0]][0].value == 24.0)
     held = studio.subject.time
     page.emulate_media(color_scheme="dark")
     page.reload()

@@ -180,7 +180,6 @@ def test_other_endings_are_refused(shown, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.xdist_group("browser")
 def test_three_js_loads_the_file_and_plays_it(tmp_path, browser):
     """The loader that browsers use, in the client of viser: it draws the cube, and the cube grows."""
     viser, image = pytest.importorskip("viser"), pytest.importorskip("PIL.Image")

@@ -125,7 +125,6 @@ def scrub_to(page, time):
     settle(page)
 
 
-@pytest.mark.xdist_group("browser")
 def test_page_plays_scrubs_and_turns(tmp_path, beam, browser):
     page = open_page(browser, write(tmp_path, beam, stats={"step": "3 ms"}))
     wait_until_played(page, 0.2)
@@ -168,7 +167,6 @@ def test_page_plays_scrubs_and_turns(tmp_path, beam, browser):
     assert page.problems == []
 
 
-@pytest.mark.xdist_group("browser")
 def test_reduced_motion_starts_paused_and_dark_is_dark(tmp_path, beam, browser):
     path = write(tmp_path, beam)
     light = open_page(browser, path, reduced_motion="reduce")
@@ -181,7 +179,6 @@ def test_reduced_motion_starts_paused_and_dark_is_dark(tmp_path, beam, browser):
     assert pixels(dark).mean() < 0.3
 
 
-@pytest.mark.xdist_group("browser")
 def test_text_from_the_caller_never_runs(tmp_path, beam, browser):
     evil = "<img src=x onerror=\"document.title='ran'\"></script><script>document.title='ran'</script>"
     named = SurfaceFrames(beam.triangles, beam.frames, None, evil)
@@ -192,7 +189,6 @@ def test_text_from_the_caller_never_runs(tmp_path, beam, browser):
     assert page.problems == []
 
 
-@pytest.mark.xdist_group("browser")
 def test_without_webgl_the_page_says_so(tmp_path, beam, browser):
     page = browser.new_page()
     page.add_init_script("HTMLCanvasElement.prototype.getContext = () => null")
@@ -203,7 +199,6 @@ def test_without_webgl_the_page_says_so(tmp_path, beam, browser):
 
 
 @pytest.mark.parametrize("height", [520, 700])
-@pytest.mark.xdist_group("browser")
 def test_several_colour_scales_leave_room_for_the_controls(tmp_path, beam, browser, height):
     other = SurfaceFrames(beam.triangles, beam.frames + 0.1, 2.0 * beam.values, "other", "tension (N)")
     stats = {name: "1" for name in ("trunk", "gripper", "error", "step", "cells")}
