@@ -13,6 +13,7 @@ from pliant.materials.material import (
     StVenantKirchhoff,
     Yeoh,
 )
+from pliant.materials.mullins import Mullins
 from pliant.materials.response import Tangent
 from pliant.materials.silicones import (
     SILICONES,
@@ -32,6 +33,7 @@ __all__ = [
     "Linear",
     "Material",
     "MooneyRivlin",
+    "Mullins",
     "NeoHookean",
     "Ogden",
     "Part",
