@@ -80,7 +80,7 @@ bench-peers: $(VENV)/.venv
 
 clean:
 	rm -rf build dist out .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
-	find src tests examples benchmarks demos experiments -name __pycache__ -type d -prune -exec rm -rf {} +
+	find src tests examples benchmarks demos experiments validation -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/.venv:
 	@if [ -z "$(PYTHON)" ]; then echo "Pliant needs Python 3.11 or newer; none was found"; exit 1; fi
