@@ -18,6 +18,9 @@ LAWS = {
     "Mooney-Rivlin": pl.materials.MooneyRivlin(c1=0.4 * MU, c2=0.1 * MU, poisson=POISSON, density=1e3),
     "Yeoh": pl.materials.Yeoh(c1=0.5 * MU, c2=0.01 * MU, c3=1e-3 * MU, poisson=POISSON, density=1e3),
     "Ogden": pl.materials.Ogden(m=0.6 * MU, a=3.2, poisson=POISSON, density=1e3),
+    "Ogden of two terms": pl.materials.Ogden(m=(0.6 * MU, -0.1 * MU), a=(2.8, -2.0), poisson=POISSON, density=1e3),
+    "coupled Ogden": pl.materials.CoupledOgden(m=0.6 * MU, a=3.2, poisson=POISSON, density=1e3),
+    "coupled Mooney-Rivlin": pl.materials.CoupledMooneyRivlin(c1=0.4 * MU, c2=0.1 * MU, poisson=POISSON, density=1e3),
     "St Venant-Kirchhoff": pl.materials.StVenantKirchhoff(young=2.9 * MU, poisson=POISSON, density=1e3),
     "corotated": pl.materials.Corotated(young=2.9 * MU, poisson=POISSON, density=1e3),
 }
@@ -93,7 +96,7 @@ def test_cyclic_tension_follows_the_closed_form(law, element, anti_locking):
 def test_random_histories_agree_with_a_scalar_evaluation(seed):
     """Random laws, coefficients and stretches in tension and compression, by static and dynamic steps."""
     rng = np.random.default_rng(seed)
-    base = LAWS[list(LAWS)[rng.integers(4)]]
+    base = LAWS[list(LAWS)[rng.integers(7)]]
     given = {"r": rng.uniform(1.1, 4.0), "m": rng.uniform(0.02, 0.5) * MU, "beta": rng.choice([0.0, rng.uniform(0, 1)])}
     world, body, end = bar(softened(base, **given))
     state, curve = world.initial_state(), Curve(base, **given)

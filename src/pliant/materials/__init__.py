@@ -9,11 +9,11 @@ from pliant.materials.material import (
     Material,
     MooneyRivlin,
     NeoHookean,
-    Ogden,
     StVenantKirchhoff,
     Yeoh,
 )
 from pliant.materials.mullins import Mullins
+from pliant.materials.ogden import CoupledMooneyRivlin, CoupledOgden, Ogden
 from pliant.materials.response import Tangent
 from pliant.materials.silicones import (
     SILICONES,
@@ -29,6 +29,8 @@ from pliant.materials.viscoelastic import Viscoelastic, fit_relaxation
 __all__ = [
     "SILICONES",
     "Corotated",
+    "CoupledMooneyRivlin",
+    "CoupledOgden",
     "Fit",
     "Linear",
     "Material",

@@ -23,6 +23,8 @@ from pliant.constraints.sheath import Sheath
 from pliant.core.errors import InputError
 from pliant.materials import (
     Corotated,
+    CoupledMooneyRivlin,
+    CoupledOgden,
     Linear,
     MooneyRivlin,
     Mullins,
@@ -43,7 +45,7 @@ _CLASSES: dict[str, type] = {
     for kind in (
         *(Mesh, Surface, Subspace),
         *(Corotated, Linear, MooneyRivlin, NeoHookean, Ogden, StVenantKirchhoff, Yeoh),
-        *(Mullins, Viscoelastic),
+        *(CoupledMooneyRivlin, CoupledOgden, Mullins, Viscoelastic),
         *(Attachment, Channel, Facing, Sheath),
         *(Cable, Cavity, ForcePoint, Slider, Hinge, Layer, Stiffness, BaseDrive),
         *(ContactBasis, ContactPoints, Training),
