@@ -51,6 +51,7 @@ from pliant.constraints.row_blocks import RowBlocks
 from pliant.constraints.rows import Constraint, RowLaw, Rows, RowView, forces_of
 from pliant.constraints.thinning import MANY, MOST, thinned
 from pliant.core.arrays import add_product
+from pliant.core.checks import check_array
 from pliant.core.immutable import evolve
 from pliant.core.types import FloatArray, IndexArray
 
@@ -87,6 +88,12 @@ class ContactMemory(Memory):
         each = lam.reshape(count, -1) if count else np.zeros((0, 1))
         total: FloatArray = np.einsum("mk,mki->mi", each, self.frames[:, : each.shape[1]])
         return total
+
+
+def check_contacts(memory: ContactMemory, width: int) -> None:
+    """An error where contacts and frames, of `width` directions each, do not belong together."""
+    memory.contacts.check()
+    check_array("frames of contacts", memory.frames, (memory.contacts.count, width, 3))
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,6 +177,11 @@ class ContactPair(Constraint):
         """Normal rows of the contacts `found`, with two tangential ones each where there is friction."""
         frames = self.frames_of(found, view.memory)
         return self.contact_rows(view, found, frames), ContactMemory(found, frames)
+
+    def check_memory(self, memory: Any) -> None:
+        """An error where `memory` is none that this pair may have left."""
+        super().check_memory(memory)
+        check_contacts(memory, 3 if self.mu else 1)
 
     def frames_of(self, contacts: ContactSet, memory: ContactMemory | None) -> FloatArray:
         """Normals and, where there is friction, tangents of `contacts`, carried along from those remembered."""
