@@ -9,10 +9,11 @@ from pliant.materials.material import (
     Material,
     MooneyRivlin,
     NeoHookean,
-    Ogden,
     StVenantKirchhoff,
     Yeoh,
 )
+from pliant.materials.mullins import Mullins
+from pliant.materials.ogden import CoupledMooneyRivlin, CoupledOgden, Ogden
 from pliant.materials.response import Tangent
 from pliant.materials.silicones import (
     SILICONES,
@@ -28,10 +29,13 @@ from pliant.materials.viscoelastic import Viscoelastic, fit_relaxation
 __all__ = [
     "SILICONES",
     "Corotated",
+    "CoupledMooneyRivlin",
+    "CoupledOgden",
     "Fit",
     "Linear",
     "Material",
     "MooneyRivlin",
+    "Mullins",
     "NeoHookean",
     "Ogden",
     "Part",

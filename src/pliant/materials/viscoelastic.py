@@ -24,12 +24,19 @@ from pliant.core.checks import finite_array, finite_number, non_negative, positi
 from pliant.core.errors import InputError
 from pliant.core.one_line import one_line
 from pliant.core.types import FloatArray
-from pliant.materials.laws import Law
+from pliant.materials.laws import PARAMETER_COUNT, TERM_WIDTH, TERMS, Law
 from pliant.materials.material import Material
+from pliant.materials.mullins import Softening
 
 Moduli = Literal["relaxed", "instantaneous"]
 
-_SHEAR_COLUMNS = {law: (0,) for law in Law} | {Law.YEOH: (1, 2, 3, 4), Law.OGDEN: (1,)}
+_MODULI = tuple(range(TERMS, PARAMETER_COUNT, TERM_WIDTH))
+_SHEAR_COLUMNS: dict[Law, tuple[int, ...]] = {law: (0,) for law in Law} | {
+    Law.YEOH: (1, 2, 3, 4),
+    Law.OGDEN: _MODULI,
+    Law.COUPLED_OGDEN: _MODULI,
+    Law.COUPLED_MOONEY_RIVLIN: (1, 2),
+}
 """Columns of the parameter table in which the shear part of each law is linear."""
 
 
@@ -59,7 +66,7 @@ class Viscoelastic(Material):
     """An elastic material whose shear stress relaxes: μ(t) = μ₀ (1 − Σ gᵢ (1 − e^(−t/τᵢ))).
 
     base
-        Any elastic law of `pl.materials`.
+        Any elastic law of `pl.materials`, or a `Mullins`: then the branches follow its softened stress.
     branches
         Pairs (g, τ): the fraction of the instantaneous shear modulus μ₀ that relaxes, and the relaxation time in s.
     moduli
@@ -126,8 +133,8 @@ class Viscoelastic(Material):
     @property
     def bulk_modulus(self) -> float:
         """Bulk modulus at small strain, Pa."""
-        change = self.shear_modulus - self.base.shear_modulus
-        return self.base.bulk_modulus + (2.0 / 3.0 * change if self.law <= Law.NEO_HOOKEAN else 0.0)
+        relaxed = self.shear_modulus / self.base.shear_modulus
+        return self.base.bulk_modulus + (relaxed - 1.0) * self.base.shear_part_bulk_modulus
 
     @property
     def relaxation(self) -> Relaxation:
@@ -136,6 +143,14 @@ class Viscoelastic(Material):
         return Relaxation(
             tuple(g / rest for g, _ in self.branches), tuple(tau for _, tau in self.branches), self.viscosity
         )
+
+    @property
+    def softening(self) -> Softening | None:
+        """Coefficients of the softening of `base`, whose m belongs to the energy of the relaxed law."""
+        found: Softening | None = self.base.softening
+        if found is None or self.moduli == "relaxed":
+            return found
+        return found._replace(m=found.m * (1.0 - self.relaxing))
 
     def shear_relaxation(self, t: Any) -> FloatArray:
         """Shear modulus μ(t) (Pa) at the times t (s) after a sudden small strain."""

@@ -130,8 +130,7 @@ class State:
         """Cauchy stress, Pa, (m, 3, 3) at "cells" or (n, 3, 3) at "nodes"; of viscoelastic materials with the stresses
         of their branches, without that of the viscosity.
         """
-        history = self.histories[self.world.index(body)] if self.histories else None
-        return self._at(body, self._model(body).cell_stress(self._q(body), history), at)
+        return self._at(body, self._model(body).cell_stress(self._q(body), self._history(body)), at)
 
     def strain(self, body: Any, *, at: str = "cells") -> FloatArray:
         """Green–Lagrange strain, (m, 3, 3) at "cells" or (n, 3, 3) at "nodes"."""
@@ -142,8 +141,14 @@ class State:
         return von_mises(self.stress(body, at=at))
 
     def elastic_energy(self, body: Any) -> FloatArray:
-        """Elastic energy of each cell of a volume, element of a beam or section of a rod, (m,), J."""
-        return self._model(body).element_energies(self._q(body))
+        """Elastic energy of each cell of a volume, element of a beam or section of a rod, (m,), J; of a material that
+        softens (`pl.materials.Mullins`) what unloading gives back.
+        """
+        return self._model(body).element_energies(self._q(body), self._history(body))
+
+    def lost_energy(self, body: Any) -> FloatArray:
+        """Energy of each cell of a volume, (m,), J, that the softening of `pl.materials.Mullins` has taken for ever."""
+        return self._model(body).lost_energies(self._history(body))
 
     def kinetic_energy(self) -> float:
         """Kinetic energy of all bodies, J."""
@@ -155,6 +160,9 @@ class State:
         from pliant.world.storage import save_state
 
         return save_state(self, path)
+
+    def _history(self, body: Any) -> FloatArray | None:
+        return self.histories[self.world.index(body)] if self.histories else None
 
     def _q(self, body: Any) -> FloatArray:
         return self.q[self.world.index(body)]

@@ -20,6 +20,7 @@ from pliant.core.arrays import writable
 from pliant.core.checks import finite_array
 from pliant.core.errors import InputError
 from pliant.core.types import BoolArray, FloatArray, IndexArray
+from pliant.models.beam.section import Section, mean_of, section_at
 from pliant.models.body import NO_PARTS, STATIONS, Model, Parts
 from pliant.models.free_modes import FreeModes, open_modes
 from pliant.models.model import StepStart
@@ -169,7 +170,9 @@ class RodModel(Model):
         nodes = np.arange(len(along.section), dtype=np.int32)
         if exclude is not None:
             nodes = nodes[~exclude.select(along.points(spec.start))]
-        radii = np.array([section.radius for section in spec.section_list])[along.section]
+        listed = spec.section_list
+        where = zip(along.section, along.fraction, strict=True)
+        radii = np.array([section_at(listed[k], float(t)).radius for k, t in where])
         return ContactShape(along, nodes, radius=float(radii.max()), radii=radii)
 
     def axis(self) -> RodAxis:
@@ -199,7 +202,7 @@ class RodModel(Model):
         forces = (self.stiffness * (q[4:] - self.rest[4:])).reshape(-1, 6)
         return np.asarray(forces[:, [3, 4, 5, 0, 1, 2]])
 
-    def element_energies(self, q: FloatArray) -> FloatArray:
+    def element_energies(self, q: FloatArray, history: FloatArray | None = None) -> FloatArray:
         """Elastic energy of each section, (N,), J; they sum to the energy of the rod."""
         return np.asarray(0.5 * (self.stiffness * (q[4:] - self.rest[4:]) ** 2).reshape(-1, 6).sum(axis=1))
 
@@ -336,14 +339,21 @@ class RodModel(Model):
 
 
 def _stiffness(spec: Rod) -> FloatArray:
-    """GJ/l, EI_y/l, EI_z/l (N·m) and EA/l, κGA/l, κGA/l (N/m) of each section, (2N, 3)."""
+    """GJ/l, EI_y/l, EI_z/l (N·m) and EA/l, κGA/l, κGA/l (N/m) of each section, (2N, 3).
+
+    Of a taper the means along the section: the energy of its constant strain.
+    """
     shear_modulus = 0.5 * spec.young / (1.0 + spec.poisson)
     rows = []
+
+    def per_strain(one: Section) -> list[list[float]]:
+        I_y, I_z = one.second_moments
+        shear = one.shear_correction(spec.poisson) * shear_modulus * one.area
+        bent = [shear_modulus * one.torsion_constant, spec.young * I_y, spec.young * I_z]
+        return [bent, [spec.young * one.area, shear, shear]]
+
     for section, length in zip(spec.section_list, spec.lengths, strict=True):
-        I_y, I_z = section.second_moments
-        shear = section.shear_correction(spec.poisson) * shear_modulus * section.area
-        bent = [shear_modulus * section.torsion_constant, spec.young * I_y, spec.young * I_z]
-        rows.append(np.array([bent, [spec.young * section.area, shear, shear]]) / length)
+        rows.append(mean_of(section, per_strain) / length)
     return np.concatenate(rows)
 
 
