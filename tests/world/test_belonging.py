@@ -112,6 +112,21 @@ def test_a_changed_file_of_a_state_is_refused(touched, name, change, tmp_path):
         world.load_state(tmp_path / "changed.npz")
 
 
+def test_a_history_has_the_shape_of_its_body():
+    base = pl.materials.NeoHookean(young=1e5, poisson=0.45, density=1000)
+    scene = pl.Scene()
+    mesh = pl.mesh.box((0.1, 0.02, 0.02), (4, 1, 1))
+    scene.add(pl.Volume(mesh, pl.materials.Viscoelastic(base, branches=[(0.3, 0.1)]), name="arm"))
+    world = scene.compile()
+    state, _ = pl.ImplicitEuler(dt=0.01)(world, world.initial_state())
+    for wrong in ((state.histories[0][:-1],), (state.histories[0].astype(np.float32),)):
+        with pytest.raises(pl.InputError, match="history of 'arm'"):
+            replace(state, histories=wrong)
+    rigid = rod(4).initial_state()
+    with pytest.raises(pl.InputError, match="remembers nothing"):
+        replace(rigid, histories=(np.zeros(3),))
+
+
 def test_a_file_of_another_world_with_the_same_shapes_is_refused(tmp_path):
     path = rod(4).initial_state().save(tmp_path / "state.npz")
     with pytest.raises(pl.InputError, match="another world"):

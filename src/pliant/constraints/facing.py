@@ -22,7 +22,8 @@ from pliant.collision import CollisionSurface, ContactKind, ContactSet, side_row
 from pliant.collision.contacts import check_capacity, key_base
 from pliant.collision.narrow.facing import FacingGaps, FacingTable
 from pliant.constraints.colliders import Collider
-from pliant.constraints.contact import ContactMemory, ContactPair
+from pliant.constraints.contact import ContactPair
+from pliant.constraints.contact_memory import ContactMemory
 from pliant.constraints.memory import as_saved
 from pliant.constraints.rows import Rows, RowView, model_index
 from pliant.core.checks import check_array, check_indices, finite_array, non_negative, positive

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from pliant.collision import ContactSet
-from pliant.constraints.contact import ContactMemory, ContactPair, check_contacts
+from pliant.constraints.contact import ContactPair
+from pliant.constraints.contact_memory import ContactMemory
 from pliant.constraints.facing import FacingMemory, FacingPair
 from pliant.constraints.keys import MODE_FEATURES
 from pliant.constraints.memory import Memory, as_saved
@@ -123,7 +124,7 @@ class ReducedPair(ContactPair):
     def check_memory(self, memory: Any) -> None:
         """An error where `memory` is none that this pair may have left."""
         Constraint.check_memory(self, memory)
-        check_contacts(memory.points, self.facing.width)
+        memory.points.check(self.facing.width)
         self.facing.check_points(memory.points)
         rows = memory.combination.shape[1:]
         check_array("combination of contacts", memory.combination, (memory.points.contacts.count, *rows))

@@ -28,6 +28,11 @@ def check_arrays(state: State) -> None:
     check_array("multipliers of a state, N,", state.lam, (np.size(state.lam),))
     if state.keys is not None:
         check_array("keys of the multipliers of a state", state.keys, state.lam.shape, np.int64)
+    for model, history in zip(world.models if state.histories else (), state.histories, strict=True):
+        if history is not None and model.history_shape is None:
+            raise InputError(f"{model.name!r} remembers nothing, but the state has a history of it")
+        if history is not None and model.history_shape is not None:
+            check_array(f"history of {model.name!r}", history, model.history_shape)
     if not np.isfinite(state.time):
         raise InputError(f"time of a state must be finite, got {state.time!r} s")
     if len(state.memories) not in (0, len(world.constraints)):
