@@ -6,7 +6,7 @@ so far by exp (`moved`). With the midpoint rule forces are evaluated at half the
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,6 +20,7 @@ from pliant.models.beam import dynamics, element
 from pliant.models.beam.factor import BeamFactor, Twists
 from pliant.models.free_spin import LEAST_ANGLE, free_turn, inertia_of, lost_moment
 from pliant.models.model import Residual, StepStart, Trial
+from pliant.models.slender_memory import SlenderMemory
 from pliant.models.volume.blocks import BlockSystem
 from pliant.models.workspace import Workspace
 from pliant.solvers.linear.matrix import BlockMatrix
@@ -77,6 +78,25 @@ class BeamTrial(Trial):
         self._coefficients = (
             scheme.inertia, scheme.momentum, damping, scheme.rate, scheme.velocity, scheme.memory,
         )  # fmt: skip
+        self._elements, self._damping = model.elements, model.spec.damping.stiffness
+        if model.memory is not None:
+            self._remember(model.memory)
+
+    def _remember(self, memory: SlenderMemory) -> None:
+        """Take stiffness and strains at rest of the step from the memory, which holds the damping too."""
+        self._damping = 0.0
+        if self._history is None:
+            self._history = memory.start(self.model.element_strains(self._q))
+        if self._scheme.dt or self._scheme.instantaneous:
+            stiffness, rest = memory.at_start(self._history, self._scheme)
+            self._elements = replace(self._elements, stiffness=stiffness, rest=rest)
+
+    def history(self) -> FloatArray | None:
+        """Forces of the branches at the end of the step, see `models.slender_memory`."""
+        memory, history = self.model.memory, self._history
+        if memory is None or history is None:
+            return None
+        return memory.after(history, self._scheme, self.model.element_strains(self.positions()))
 
     def velocities(self) -> FloatArray:
         """Velocities and spins at the end of the step, (n, 2, 3), m/s and rad/s."""
@@ -113,7 +133,7 @@ class BeamTrial(Trial):
 
     def residual(self) -> Residual:
         """Residual at dx, by a pass over the elements without stiffness."""
-        return self._residual(*self.model.internal(self.evaluation_point()))
+        return self._residual(*self.model.internal(self.evaluation_point(), self._elements))
 
     def linearize(self, tangent: Tangent) -> tuple[BeamSystem, Residual]:
         """A and r at dx. A single solve of a body without supports is linearised where its rotation in the step leads,
@@ -152,12 +172,12 @@ class BeamTrial(Trial):
         mass = scheme.inertia + model.spec.damping.mass * scheme.rate
         dynamics.fill_mass(end, model.mass, model.inertia, mass, model.pattern.diagonal, values)
         mode = element.PROJECTED if tangent is Tangent.PROJECTED else element.EXACT
-        energy, internal = model.assemble(x, tangent=mode, scale=scheme.theta, values=values)
+        energy, internal = model.assemble(x, tangent=mode, scale=scheme.theta, values=values, elements=self._elements)
         if self._twists is not None:
             axes = np.arange(3)
             rows = model.pattern.diagonal[2 * self._twists.nodes + 1]
             values[rows[:, None], axes, axes] += self._twists.stiffening[:, None]
-        damping = model.spec.damping.stiffness * scheme.rate
+        damping = self._damping * scheme.rate
         if damping:
             values += damping * self._damping_stiffness()
         residual = self._residual(energy, internal)
@@ -188,10 +208,10 @@ class BeamTrial(Trial):
             gained = self._gained
             if gained is not None:
                 r -= self._scheme.momentum * self.model.momentum(self.positions(), gained)
-            if self.model.spec.damping.stiffness and self.dx.any():
+            if self._damping and self.dx.any():
                 K = BlockMatrix(self.model.pattern, self._damping_stiffness())
                 force = K.matvec(self.dx.ravel()).reshape(r.shape)
-                force *= self.model.spec.damping.stiffness * self._scheme.rate
+                force *= self._damping * self._scheme.rate
                 r -= force
                 squares = max(squares, float(np.vdot(force, force)))
         return Residual(r, float(np.sqrt(squares)) if np.isfinite(energy) else np.inf)

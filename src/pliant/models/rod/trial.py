@@ -49,6 +49,7 @@ from pliant.models.rod.energy import restore_energy
 from pliant.models.rod.free_rod import add_rotation, restore_spin
 from pliant.models.rod.stations import Sweep
 from pliant.models.rod.system import RodSystem
+from pliant.models.slender_memory import SlenderMemory
 from pliant.solvers.linear.dense import DenseFactor
 
 if TYPE_CHECKING:
@@ -76,7 +77,28 @@ class RodTrial(Trial):
         self._still = self.dx
         self._in_one_call = bool(scheme.inertia) and scheme.theta == 1.0 and model.is_small and model.is_supported
         self._begun: FloatArray | None = None
+        self._stiffness, self._rest, self._damping = model.stiffness, model.rest, model.spec.damping.stiffness
+        if model.memory is not None:
+            self._remember(model.memory)
         self._ended: list[tuple[FloatArray, FloatArray, FloatArray]] = []
+
+    def _remember(self, memory: SlenderMemory) -> None:
+        """Take stiffness and strains at rest of the step from the memory, which holds the damping too."""
+        self._damping = 0.0
+        if self._history is None:
+            self._history = memory.start(self.model.stretched(self._q))
+        scheme = self._scheme
+        if scheme.dt or scheme.instantaneous:
+            stiffness, strains = memory.at_start(self._history, scheme)
+            self._stiffness, self._rest = stiffness.reshape(-1, 3), self.model.rest.copy()
+            self._rest[4:] += strains.reshape(-1, 3)
+
+    def history(self) -> FloatArray | None:
+        """Forces of the branches at the end of the step, see `models.slender_memory`."""
+        memory, history = self.model.memory, self._history
+        if memory is None or history is None:
+            return None
+        return memory.after(history, self._scheme, self.model.stretched(self.positions()))
 
     @cached_property
     def _target(self) -> FloatArray:
@@ -226,9 +248,9 @@ class RodTrial(Trial):
         symmetric = self._symmetric or not exact
         square, moves = euler.begin(
             self._q, self._v, self._gravity, *self._loads, kinds, stations.first, stations.fraction, stations.mu,
-            model.basis, model.constrained, model.stiffness, model.rest, model.active, scheme.dt,
-            scheme.inertia + damping.mass * scheme.rate, scheme.momentum, damping.stiffness * scheme.rate,
-            scheme.theta + damping.stiffness * scheme.rate, 1.0 if exact else 0.0, model.turned_basis,
+            model.basis, model.constrained, self._stiffness, self._rest, model.active, scheme.dt,
+            scheme.inertia + damping.mass * scheme.rate, scheme.momentum, self._damping * scheme.rate,
+            scheme.theta + self._damping * scheme.rate, 1.0 if exact else 0.0, model.turned_basis,
             symmetric and model.base_turns, start, there, q_there, A, r, now,
         )  # fmt: skip
         self._begun = start
@@ -260,9 +282,9 @@ class RodTrial(Trial):
         parts = np.empty((len(self._tests), count, count))
         for fraction, part in zip(self._tests, parts, strict=True):
             at = self._tested(dx, fraction)
-            scales = inertia, fraction if exact else 0.0, scheme.theta + damping.stiffness * scheme.rate
+            scales = inertia, fraction if exact else 0.0, scheme.theta + self._damping * scheme.rate
             step.matrix(
-                at.kinds, stations.first, stations.fraction, stations.mu, model.stiffness, at.q, at.ends, at.frames,
+                at.kinds, stations.first, stations.fraction, stations.mu, self._stiffness, at.q, at.ends, at.frames,
                 at.C, at.P, end.frames, end.C, end.P, same, forces, self._moments, scales, part,
             )  # fmt: skip
         A = model.based(parts[0] if same else 0.5 * (parts[0] + parts[1]))
@@ -277,7 +299,7 @@ class RodTrial(Trial):
         start, end = self._start, self._swept(dx, 1.0)
         bent = end.q if scheme.theta == 1.0 else self._displaced(self._lagging, dx, scheme.theta)
         rates = (
-            scheme.inertia + damping.mass * scheme.rate, scheme.momentum, damping.stiffness * scheme.rate
+            scheme.inertia + damping.mass * scheme.rate, scheme.momentum, self._damping * scheme.rate
         )  # fmt: skip
         parts, forces = np.empty((len(self._tests), *dx.shape)), np.empty(self._external.shape)
         outer = inner = 0.0
@@ -285,7 +307,7 @@ class RodTrial(Trial):
             at = self._tested(dx, fraction)
             turn = _IDENTITY if scheme.theta == 1.0 else self._mean_turn(dx, at)
             outer, inner = step.residual(
-                at.kinds, stations.first, stations.mu, model.basis, model.constrained, model.stiffness, model.rest,
+                at.kinds, stations.first, stations.mu, model.basis, model.constrained, self._stiffness, self._rest,
                 bent, at.frames, at.C, at.P, start.frames, end.frames, end.q[0] - start.q[0], self._external,
                 self._moments, self._momenta(1.0), dx, rates, scheme.theta < 1.0, turn, r, forces,
             )  # fmt: skip
