@@ -275,6 +275,25 @@ def reproduce(
 
 
 @app.command()
+def validate(
+    name: Annotated[
+        str,
+        typer.Argument(help="A case or a group of cases; without it, all.", autocompletion=names.complete_validation),
+    ] = "",
+    data: Annotated[
+        Path | None, typer.Option(help="Folder with recordings; cases that need absent ones are skipped.")
+    ] = None,
+    list_: Annotated[bool, typer.Option("--list", help="List the cases and stop.")] = False,
+    out: Annotated[Path | None, typer.Option(help="Folder for pictures of what was measured and simulated.")] = None,
+    json: Json = None,
+) -> None:
+    """Compare with measurements, published values and other programs, in one table."""
+    from pliant.cli.validate import show_validation
+
+    show_validation(Output(json), name, data=data, out=out, listed=list_)
+
+
+@app.command()
 def reduce(
     robot: Annotated[
         str,

@@ -9,10 +9,10 @@ from pliant.materials.material import (
     Material,
     MooneyRivlin,
     NeoHookean,
-    Ogden,
     StVenantKirchhoff,
     Yeoh,
 )
+from pliant.materials.ogden import CoupledMooneyRivlin, CoupledOgden, Ogden
 from pliant.materials.response import Tangent
 from pliant.materials.silicones import (
     SILICONES,
@@ -28,6 +28,8 @@ from pliant.materials.viscoelastic import Viscoelastic, fit_relaxation
 __all__ = [
     "SILICONES",
     "Corotated",
+    "CoupledMooneyRivlin",
+    "CoupledOgden",
     "Fit",
     "Linear",
     "Material",

@@ -25,7 +25,8 @@ from pliant.core.errors import InputError
 from pliant.core.one_line import one_line
 from pliant.core.types import FloatArray
 from pliant.materials.fitting import fit_neo_hookean, fit_ogden, fit_yeoh
-from pliant.materials.material import NeoHookean, Ogden, Yeoh
+from pliant.materials.material import NeoHookean, Yeoh
+from pliant.materials.ogden import Ogden
 
 
 @one_line

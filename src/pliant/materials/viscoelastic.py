@@ -24,12 +24,18 @@ from pliant.core.checks import finite_array, finite_number, non_negative, positi
 from pliant.core.errors import InputError
 from pliant.core.one_line import one_line
 from pliant.core.types import FloatArray
-from pliant.materials.laws import Law
+from pliant.materials.laws import PARAMETER_COUNT, TERM_WIDTH, TERMS, Law
 from pliant.materials.material import Material
 
 Moduli = Literal["relaxed", "instantaneous"]
 
-_SHEAR_COLUMNS = {law: (0,) for law in Law} | {Law.YEOH: (1, 2, 3, 4), Law.OGDEN: (1,)}
+_MODULI = tuple(range(TERMS, PARAMETER_COUNT, TERM_WIDTH))
+_SHEAR_COLUMNS: dict[Law, tuple[int, ...]] = {law: (0,) for law in Law} | {
+    Law.YEOH: (1, 2, 3, 4),
+    Law.OGDEN: _MODULI,
+    Law.COUPLED_OGDEN: _MODULI,
+    Law.COUPLED_MOONEY_RIVLIN: (1, 2),
+}
 """Columns of the parameter table in which the shear part of each law is linear."""
 
 
@@ -126,8 +132,8 @@ class Viscoelastic(Material):
     @property
     def bulk_modulus(self) -> float:
         """Bulk modulus at small strain, Pa."""
-        change = self.shear_modulus - self.base.shear_modulus
-        return self.base.bulk_modulus + (2.0 / 3.0 * change if self.law <= Law.NEO_HOOKEAN else 0.0)
+        relaxed = self.shear_modulus / self.base.shear_modulus
+        return self.base.bulk_modulus + (relaxed - 1.0) * self.base.shear_part_bulk_modulus
 
     @property
     def relaxation(self) -> Relaxation:

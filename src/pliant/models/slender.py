@@ -30,7 +30,7 @@ from pliant.models.slender_memory import (
 from pliant.models.volume.volume import Rayleigh
 
 if TYPE_CHECKING:
-    from pliant.models.beam.section import Section
+    from pliant.models.beam.section import Section, Taper
 
 NO_DAMPING = Rayleigh()
 OF_MATERIAL: Any = None
@@ -115,7 +115,8 @@ class SlenderBody(Body):
     def check_section(self, section: Any) -> None:
         """Check that `section` is a cross-section."""
         if not hasattr(section, "torsion_constant"):
-            raise InputError(f"section of {self.name!r} must be one of pl.sections, got {section!r}")
+            hint = "; a Taper is for pl.Rod" if hasattr(section, "pieces") else ""
+            raise InputError(f"section of {self.name!r} must be one of pl.sections, got {section!r}{hint}")
 
     def region_points(self, placement: FloatArray, region: Any, *, what: str) -> FloatArray:
         """Positions, when the world begins, of the nodes that `region` selects, (k, 3), m."""
@@ -136,7 +137,7 @@ class SlenderBody(Body):
 
 
 def swept_surface(
-    sections: Sequence[Section], stations: int, every: int
+    sections: Sequence[Section | Taper], stations: int, every: int
 ) -> tuple[tuple[IntArray, FloatArray, FloatArray], IntArray]:
     """The outlines of `sections`, one for each element, swept along the elements: the element of each point (p,), its
     fraction of the element (p,), its offset (p, 3) m, and triangles (t, 3), counter-clockwise from outside.
@@ -146,13 +147,15 @@ def swept_surface(
     """
     offsets, elements, fractions, triangles, count = [], [], [], [], 0
     for element, section in enumerate(sections):
-        outline = section.outline()
-        if len(outline) >= 6 * every:  # one with few corners keeps them all
-            outline = outline[::every]
-        around = len(outline)
-        ring = np.column_stack([np.zeros(around), outline])
-        offsets.append(np.concatenate([np.tile(ring, (stations, 1)), np.zeros((2, 3))]))
-        fractions.append(np.concatenate([np.repeat(np.linspace(0.0, 1.0, stations), around), [0.0, 1.0]]))
+        along = np.linspace(0.0, 1.0, stations)
+        at = getattr(section, "at", lambda _, same=section: same)  # that of a taper varies
+        outlines = np.array([at(float(t)).outline() for t in along])
+        if outlines.shape[1] >= 6 * every:  # one with few corners keeps them all
+            outlines = outlines[:, ::every]
+        around = outlines.shape[1]
+        rings = np.pad(outlines, ((0, 0), (0, 0), (1, 0))).reshape(-1, 3)
+        offsets.append(np.concatenate([rings, np.zeros((2, 3))]))
+        fractions.append(np.concatenate([np.repeat(along, around), [0.0, 1.0]]))
         elements.append(np.full(len(offsets[-1]), element, np.int32))
         triangles.append(count + _closed_triangles(around, stations))
         count += len(offsets[-1])

@@ -21,7 +21,18 @@ from pliant.constraints.channel import Channel
 from pliant.constraints.facing import Facing
 from pliant.constraints.sheath import Sheath
 from pliant.core.errors import InputError
-from pliant.materials import Corotated, Linear, MooneyRivlin, NeoHookean, Ogden, StVenantKirchhoff, Viscoelastic, Yeoh
+from pliant.materials import (
+    Corotated,
+    CoupledMooneyRivlin,
+    CoupledOgden,
+    Linear,
+    MooneyRivlin,
+    NeoHookean,
+    Ogden,
+    StVenantKirchhoff,
+    Viscoelastic,
+    Yeoh,
+)
 from pliant.mesh import Mesh, Surface, regions
 from pliant.models.kinds import stored_kinds
 from pliant.models.rigid import Obstacle
@@ -33,6 +44,7 @@ _CLASSES: dict[str, type] = {
     for kind in (
         *(Mesh, Surface, Subspace),
         *(Corotated, Linear, MooneyRivlin, NeoHookean, Ogden, StVenantKirchhoff, Viscoelastic, Yeoh),
+        *(CoupledMooneyRivlin, CoupledOgden),
         *(Attachment, Channel, Facing, Sheath),
         *(Cable, Cavity, ForcePoint, Slider, Hinge, Layer, Stiffness, BaseDrive),
         *(ContactBasis, ContactPoints, Training),

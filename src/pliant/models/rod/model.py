@@ -20,6 +20,7 @@ from pliant.core.arrays import writable
 from pliant.core.checks import finite_array
 from pliant.core.errors import InputError
 from pliant.core.types import BoolArray, FloatArray, IndexArray
+from pliant.models.beam.section import Section, mean_of, section_at
 from pliant.models.body import NO_PARTS, STATIONS, Model, Parts
 from pliant.models.free_modes import FreeModes, open_modes
 from pliant.models.model import StepStart
@@ -178,7 +179,9 @@ class RodModel(Model):
         nodes = np.arange(len(along.section), dtype=np.int32)
         if exclude is not None:
             nodes = nodes[~exclude.select(along.points(spec.start))]
-        radii = np.array([section.radius for section in spec.section_list])[along.section]
+        listed = spec.section_list
+        where = zip(along.section, along.fraction, strict=True)
+        radii = np.array([section_at(listed[k], float(t)).radius for k, t in where])
         return ContactShape(along, nodes, radius=float(radii.max()), radii=radii)
 
     def axis(self) -> RodAxis:
@@ -359,14 +362,21 @@ class RodModel(Model):
 
 
 def _stiffness(spec: Rod) -> FloatArray:
-    """GJ/l, EI_y/l, EI_z/l (N·m) and EA/l, κGA/l, κGA/l (N/m) of each section, (2N, 3)."""
+    """GJ/l, EI_y/l, EI_z/l (N·m) and EA/l, κGA/l, κGA/l (N/m) of each section, (2N, 3).
+
+    Of a taper the means along the section: the energy of its constant strain.
+    """
     shear_modulus = 0.5 * spec.young / (1.0 + spec.poisson)
     rows = []
+
+    def per_strain(one: Section) -> list[list[float]]:
+        I_y, I_z = one.second_moments
+        shear = one.shear_correction(spec.poisson) * shear_modulus * one.area
+        bent = [shear_modulus * one.torsion_constant, spec.young * I_y, spec.young * I_z]
+        return [bent, [spec.young * one.area, shear, shear]]
+
     for section, length in zip(spec.section_list, spec.lengths, strict=True):
-        I_y, I_z = section.second_moments
-        shear = section.shear_correction(spec.poisson) * shear_modulus * section.area
-        bent = [shear_modulus * section.torsion_constant, spec.young * I_y, spec.young * I_z]
-        rows.append(np.array([bent, [spec.young * section.area, shear, shear]]) / length)
+        rows.append(mean_of(section, per_strain) / length)
     return np.concatenate(rows)
 
 

@@ -16,7 +16,7 @@ from pliant.core.lie import perpendicular
 from pliant.core.one_line import one_line
 from pliant.core.types import FloatArray, IntArray
 from pliant.mesh.mesh import rotation_matrix
-from pliant.models.beam.section import Section
+from pliant.models.beam.section import Section, Taper
 from pliant.models.pieces import Ends
 from pliant.models.rod import kinematics
 from pliant.models.rod.segments import RodPieces
@@ -57,8 +57,9 @@ class Rod(SlenderBody):
     sections
         How many sections.
     section
-        `pl.sections.Circle(radius)`, `.Tube(outer, inner)` or `.Rectangle(width, height)`, m; or one for each section,
-        from the base on: a rod that tapers.
+        `pl.sections.Circle(radius)`, `.Tube(outer, inner)` or `.Rectangle(width, height)`, m; or
+        `pl.sections.Taper(start, end)` from the base to the tip; or a list of these, one for each section, from the
+        base on.
     young, poisson, density
         Pa, in (−1, 0.5], kg/m³.
     material
@@ -148,15 +149,18 @@ class Rod(SlenderBody):
         return given.copy()
 
     @cached_property
-    def section_list(self) -> tuple[Section, ...]:
-        """Cross-section of each section."""
+    def section_list(self) -> tuple[Section | Taper, ...]:
+        """Cross-section of each section, or its taper."""
+        if isinstance(self.section, Taper):
+            return self.section.pieces(self.lengths)
         given = tuple(self.section) if isinstance(self.section, (tuple, list)) else (self.section,) * self.sections
         if len(given) != self.sections:
             raise InputError(
                 f"section of {self.name!r} must be one or {self.sections}, one for each section, got {len(given)}"
             )
         for one in given:
-            self.check_section(one)
+            if not isinstance(one, Taper):
+                self.check_section(one)
         return given
 
     @cached_property
