@@ -76,7 +76,10 @@ def common_base(what: str, given: Any, pairs: tuple[tuple[str, Any], ...] | None
         if not isinstance(material, Material):
             at = f" for {name!r}" if name else ""
             raise InputError(f"{what}{at} must be one of pl.materials, got {material!r}")
-        bases.append(material.base if isinstance(material, Viscoelastic) else material)
+        base = material.base if isinstance(material, Viscoelastic) else material
+        if getattr(material, "softening", None) is not None or getattr(base, "softening", None) is not None:
+            raise InputError(f"{what} softens ({base!r}); rods and beams do not: give the material that it is based on")
+        bases.append(base)
     other = next((k for k, base in enumerate(bases) if base != bases[0]), None)
     if other is not None:
         raise InputError(

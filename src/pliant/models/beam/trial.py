@@ -19,8 +19,8 @@ from pliant.materials import Tangent
 from pliant.models.beam import dynamics, element
 from pliant.models.beam.factor import BeamFactor, Twists
 from pliant.models.free_spin import LEAST_ANGLE, free_turn, inertia_of, lost_moment
-from pliant.models.model import Residual, StepStart, Trial
-from pliant.models.slender_memory import SlenderMemory
+from pliant.models.model import Residual, StepStart
+from pliant.models.slender_trial import SlenderTrial
 from pliant.models.volume.blocks import BlockSystem
 from pliant.models.workspace import Workspace
 from pliant.solvers.linear.matrix import BlockMatrix
@@ -59,7 +59,7 @@ class BeamSystem(BlockSystem):
         dynamics.add_mass(self.q, model.mass, model.inertia, fraction * typical, model.pattern.diagonal, self.values)
 
 
-class BeamTrial(Trial):
+class BeamTrial(SlenderTrial):
     """One step of a `BeamModel` from q (n, 4, 3) and v (n, 2, 3)."""
 
     model: BeamModel
@@ -78,25 +78,9 @@ class BeamTrial(Trial):
         self._coefficients = (
             scheme.inertia, scheme.momentum, damping, scheme.rate, scheme.velocity, scheme.memory,
         )  # fmt: skip
-        self._elements, self._damping = model.elements, model.spec.damping.stiffness
-        if model.memory is not None:
-            self._remember(model.memory)
-
-    def _remember(self, memory: SlenderMemory) -> None:
-        """Take stiffness and strains at rest of the step from the memory, which holds the damping too."""
-        self._damping = 0.0
-        if self._history is None:
-            self._history = memory.start(self.model.element_strains(self._q))
-        if self._scheme.dt or self._scheme.instantaneous:
-            stiffness, rest = memory.at_start(self._history, self._scheme)
-            self._elements = replace(self._elements, stiffness=stiffness, rest=rest)
-
-    def history(self) -> FloatArray | None:
-        """Forces of the branches at the end of the step, see `models.slender_memory`."""
-        memory, history = self.model.memory, self._history
-        if memory is None or history is None:
-            return None
-        return memory.after(history, self._scheme, self.model.element_strains(self.positions()))
+        self._elements = model.elements
+        if self._recalled is not None:
+            self._elements = replace(model.elements, stiffness=self._recalled[0], rest=self._recalled[1])
 
     def velocities(self) -> FloatArray:
         """Velocities and spins at the end of the step, (n, 2, 3), m/s and rad/s."""

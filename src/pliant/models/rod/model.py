@@ -24,7 +24,7 @@ from pliant.models.beam.section import Section, mean_of, section_at
 from pliant.models.body import NO_PARTS, STATIONS, Model, Parts
 from pliant.models.free_modes import FreeModes, open_modes
 from pliant.models.model import StepStart
-from pliant.models.rod import inertia
+from pliant.models.rod import inertia, readouts
 from pliant.models.rod.axis import RodAxis
 from pliant.models.rod.rod import Rod, Slide, Turn, freedom_basis, node_poses
 from pliant.models.rod.rod_map import RodMap
@@ -204,7 +204,7 @@ class RodModel(Model):
         """Displacements of the ends of the sections since the world began, (N + 1, 3), m."""
         return node_poses(q)[:, 0] - node_poses(self.start)[:, 0]
 
-    def stretched(self, q: FloatArray) -> FloatArray:
+    def element_strains(self, q: FloatArray) -> FloatArray:
         """Vectors of the sections less those at rest, (N, 6), rad and m, in the order of `STRAINS`."""
         return np.asarray((q[4:] - self.rest[4:]).reshape(-1, 6))
 
@@ -212,12 +212,7 @@ class RodModel(Model):
         """Tension and shear along y and z (N), torque and bending moments about y and z (N·m) in each section, (N, 6),
         in its frame; 0 for strains that may not change.
         """
-        return np.asarray(self._strain_forces(q, history)[:, [3, 4, 5, 0, 1, 2]])
-
-    def _strain_forces(self, q: FloatArray, history: FloatArray | None) -> FloatArray:
-        """Forces (N, 6) of the strains, N·m and N, with what branches remember."""
-        forces = self.stiffness.reshape(-1, 6) * self.stretched(q)
-        return forces if self.memory is None else forces + self.memory.branch_forces(history)
+        return np.asarray(readouts.strain_forces(self, q, history)[:, [3, 4, 5, 0, 1, 2]])
 
     def element_energies(self, q: FloatArray) -> FloatArray:
         """Elastic energy of each section, (N,), J; they sum to the energy of the rod."""
@@ -227,25 +222,15 @@ class RodModel(Model):
         """Largest strain along the rod of the fibres at the border of each section, (N,), no unit: stretch and bending,
         |ε + κ_y z − κ_z y|, as far as they are stressed.
         """
-        return self._border_strain(self.strains(q) - self.spec.rest_strains)
-
-    def _border_strain(self, strains: FloatArray) -> FloatArray:
-        """Largest strain along the rod at the border of sections of `strains` (N, 6), (N,)."""
-        pairs = zip(strains, (section.outline() for section in self.spec.section_list), strict=True)
-        return np.array([np.abs(e[3] + e[1] * border[:, 1] - e[2] * border[:, 0]).max() for e, border in pairs])
+        return readouts.fibre_strain(self, q)
 
     def fibre_stress(self, q: FloatArray, history: FloatArray | None = None) -> FloatArray:
         """Largest stress along the rod at the border of each section, (N,), Pa."""
-        if self.memory is None:
-            return self.spec.young * self.fibre_strain(q)
-        elastic = self.spec.relaxed_fractions * self._strain_forces(q, history) / self.stiffness.reshape(-1, 6)
-        return self.spec.young * self._border_strain(elastic / self.spec.lengths[:, None])
+        return readouts.fibre_stress(self, q, history)
 
     def strains(self, q: FloatArray) -> FloatArray:
         """Strains of the sections (N, 6): twist, bend_y, bend_z in 1/m, stretch, shear_y, shear_z."""
-        strains: FloatArray = q[4:].reshape(-1, 6) / self.spec.lengths[:, None]
-        strains[:, 3] -= 1.0
-        return strains
+        return readouts.section_strains(self, q)
 
     def mass_matrix(self, sweep: Sweep, scale: float = 1.0, start: Sweep | None = None) -> FloatArray:
         """`scale` × Jᵀ μ J (n, n) over the active unknowns; with `start`, its Jacobian on the left."""

@@ -43,13 +43,13 @@ from pliant.core.lie import cross_matrix, rotation_exp
 from pliant.core.types import FloatArray
 from pliant.materials import Tangent
 from pliant.models.beam import dynamics
-from pliant.models.model import Residual, StepStart, Trial
+from pliant.models.model import Residual, StepStart
 from pliant.models.rod import euler, kinematics, step
 from pliant.models.rod.energy import restore_energy
 from pliant.models.rod.free_rod import add_rotation, restore_spin
 from pliant.models.rod.stations import Sweep
 from pliant.models.rod.system import RodSystem
-from pliant.models.slender_memory import SlenderMemory
+from pliant.models.slender_trial import SlenderTrial
 from pliant.solvers.linear.dense import DenseFactor
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ GAUSS = (0.5 - np.sqrt(1.0 / 12.0), 0.5 + np.sqrt(1.0 / 12.0))
 _IDENTITY = np.eye(3)
 
 
-class RodTrial(Trial):
+class RodTrial(SlenderTrial):
     """One step of a `RodModel` from q (4 + 2N, 3) and v (2 + 2N, 3)."""
 
     model: RodModel
@@ -77,28 +77,11 @@ class RodTrial(Trial):
         self._still = self.dx
         self._in_one_call = bool(scheme.inertia) and scheme.theta == 1.0 and model.is_small and model.is_supported
         self._begun: FloatArray | None = None
-        self._stiffness, self._rest, self._damping = model.stiffness, model.rest, model.spec.damping.stiffness
-        if model.memory is not None:
-            self._remember(model.memory)
+        self._stiffness, self._rest = model.stiffness, model.rest
+        if self._recalled is not None:
+            self._stiffness, self._rest = self._recalled[0].reshape(-1, 3), model.rest.copy()
+            self._rest[4:] += self._recalled[1].reshape(-1, 3)
         self._ended: list[tuple[FloatArray, FloatArray, FloatArray]] = []
-
-    def _remember(self, memory: SlenderMemory) -> None:
-        """Take stiffness and strains at rest of the step from the memory, which holds the damping too."""
-        self._damping = 0.0
-        if self._history is None:
-            self._history = memory.start(self.model.stretched(self._q))
-        scheme = self._scheme
-        if scheme.dt or scheme.instantaneous:
-            stiffness, strains = memory.at_start(self._history, scheme)
-            self._stiffness, self._rest = stiffness.reshape(-1, 3), self.model.rest.copy()
-            self._rest[4:] += strains.reshape(-1, 3)
-
-    def history(self) -> FloatArray | None:
-        """Forces of the branches at the end of the step, see `models.slender_memory`."""
-        memory, history = self.model.memory, self._history
-        if memory is None or history is None:
-            return None
-        return memory.after(history, self._scheme, self.model.stretched(self.positions()))
 
     @cached_property
     def _target(self) -> FloatArray:
@@ -298,9 +281,7 @@ class RodTrial(Trial):
         model, scheme, damping, stations = self.model, self._scheme, self.model.spec.damping, self.model.stations
         start, end = self._start, self._swept(dx, 1.0)
         bent = end.q if scheme.theta == 1.0 else self._displaced(self._lagging, dx, scheme.theta)
-        rates = (
-            scheme.inertia + damping.mass * scheme.rate, scheme.momentum, self._damping * scheme.rate
-        )  # fmt: skip
+        rates = scheme.inertia + damping.mass * scheme.rate, scheme.momentum, self._damping * scheme.rate
         parts, forces = np.empty((len(self._tests), *dx.shape)), np.empty(self._external.shape)
         outer = inner = 0.0
         for fraction, r in zip(self._tests, parts, strict=True):

@@ -21,6 +21,7 @@ from pliant.models.volume.points import AntiLocking
 from pliant.models.volume.segments import VolumePieces
 
 
+@one_line
 @dataclass(frozen=True, kw_only=True)
 class Rayleigh:
     """Rayleigh damping D = mass × M + stiffness × K, K taken at the start of each step."""
