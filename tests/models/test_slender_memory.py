@@ -190,6 +190,7 @@ OTHER = pl.materials.NeoHookean(young=3e5, poisson=0.45, density=1e3)
         ({"material": {"bending": SLOW, "bend_y": SLOW}}, "both give 'bend_y'"),
         ({"material": {"bending": SLOW, "torsion": OTHER}}, "different bases"),
         ({"material": {"bending": 3.0}}, "for 'bending' must be one of pl.materials"),
+        ({"material": pl.materials.Mullins(BASE, r=2.0, m=1e3)}, "softens"),
         ({"material": 3.0}, "must be one of pl.materials"),
         ({"material": {}}, "has no entries"),
         ({"material": SLOW, "young": 1e7}, "young of 'rod' is 1e\\+07"),

@@ -307,7 +307,7 @@ def _meshes() -> None:
     ImplicitEuler(dt=0.01)(world, world.initial_state())
     segments(np.eye(3))
     scene = Scene()
-    memory = materials.Viscoelastic(rubber, [(0.1, 0.1)])
+    memory = materials.Viscoelastic(materials.Mullins(rubber, r=2.0, m=1e3), [(0.1, 0.1)])
     scene.add(Volume(block, memory, clamp=regions.nodes([0, 1, 3])))
     world = scene.compile()
     ImplicitEuler(dt=0.01, tolerance=1e-6)(world, world.initial_state())

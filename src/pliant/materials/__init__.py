@@ -12,6 +12,7 @@ from pliant.materials.material import (
     StVenantKirchhoff,
     Yeoh,
 )
+from pliant.materials.mullins import Mullins
 from pliant.materials.ogden import CoupledMooneyRivlin, CoupledOgden, Ogden
 from pliant.materials.response import Tangent
 from pliant.materials.silicones import (
@@ -34,6 +35,7 @@ __all__ = [
     "Linear",
     "Material",
     "MooneyRivlin",
+    "Mullins",
     "NeoHookean",
     "Ogden",
     "Part",

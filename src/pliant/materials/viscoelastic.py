@@ -26,6 +26,7 @@ from pliant.core.one_line import one_line
 from pliant.core.types import FloatArray
 from pliant.materials.laws import PARAMETER_COUNT, TERM_WIDTH, TERMS, Law
 from pliant.materials.material import Material
+from pliant.materials.mullins import Softening
 
 Moduli = Literal["relaxed", "instantaneous"]
 
@@ -65,7 +66,7 @@ class Viscoelastic(Material):
     """An elastic material whose shear stress relaxes: μ(t) = μ₀ (1 − Σ gᵢ (1 − e^(−t/τᵢ))).
 
     base
-        Any elastic law of `pl.materials`.
+        Any elastic law of `pl.materials`, or a `Mullins`: then the branches follow its softened stress.
     branches
         Pairs (g, τ): the fraction of the instantaneous shear modulus μ₀ that relaxes, and the relaxation time in s.
     moduli
@@ -142,6 +143,14 @@ class Viscoelastic(Material):
         return Relaxation(
             tuple(g / rest for g, _ in self.branches), tuple(tau for _, tau in self.branches), self.viscosity
         )
+
+    @property
+    def softening(self) -> Softening | None:
+        """Coefficients of the softening of `base`, whose m belongs to the energy of the relaxed law."""
+        found: Softening | None = self.base.softening
+        if found is None or self.moduli == "relaxed":
+            return found
+        return found._replace(m=found.m * (1.0 - self.relaxing))
 
     def shear_relaxation(self, t: Any) -> FloatArray:
         """Shear modulus μ(t) (Pa) at the times t (s) after a sudden small strain."""

@@ -172,6 +172,10 @@ class Model:
         """Elastic energy, J."""
         return 0.0
 
+    def stored_energy(self, q: FloatArray, history: FloatArray | None) -> float:
+        """Elastic energy, J, of a body whose material remembers `history`: what unloading gives back."""
+        return self.elastic_energy(q)
+
     def potential_energy(self, q: FloatArray, gravity: FloatArray, controls: Mapping[Any, FloatArray]) -> float:
         """Potential of gravity and loads, J, up to a constant."""
         raise NotImplementedError
@@ -263,8 +267,14 @@ class Model:
         """Displacements of its nodes from its rest shape, (n, 3), m."""
         self._lacks("deformable volume")
 
-    def element_energies(self, q: FloatArray) -> FloatArray:
-        """Elastic energy of each element, (m,), J; they sum to that of the body."""
+    def element_energies(self, q: FloatArray, history: FloatArray | None = None) -> FloatArray:
+        """Elastic energy of each element, (m,), J; they sum to that of the body. `history` is what its material
+        remembers.
+        """
+        self._lacks("deformable volume")
+
+    def lost_energies(self, history: FloatArray | None) -> FloatArray:
+        """Energy of each element that the softening of its material has taken, (m,), J."""
         self._lacks("deformable volume")
 
     def section_forces(self, q: FloatArray, history: FloatArray | None = None) -> FloatArray:

@@ -27,6 +27,7 @@ from pliant.materials import (
     CoupledOgden,
     Linear,
     MooneyRivlin,
+    Mullins,
     NeoHookean,
     Ogden,
     StVenantKirchhoff,
@@ -43,8 +44,8 @@ _CLASSES: dict[str, type] = {
     kind.__name__: kind
     for kind in (
         *(Mesh, Surface, Subspace),
-        *(Corotated, Linear, MooneyRivlin, NeoHookean, Ogden, StVenantKirchhoff, Viscoelastic, Yeoh),
-        *(CoupledMooneyRivlin, CoupledOgden),
+        *(Corotated, Linear, MooneyRivlin, NeoHookean, Ogden, StVenantKirchhoff, Yeoh),
+        *(CoupledMooneyRivlin, CoupledOgden, Mullins, Viscoelastic),
         *(Attachment, Channel, Facing, Sheath),
         *(Cable, Cavity, ForcePoint, Slider, Hinge, Layer, Stiffness, BaseDrive),
         *(ContactBasis, ContactPoints, Training),

@@ -141,8 +141,14 @@ class State:
         return von_mises(self.stress(body, at=at))
 
     def elastic_energy(self, body: Any) -> FloatArray:
-        """Elastic energy of each cell of a volume, element of a beam or section of a rod, (m,), J."""
-        return self._model(body).element_energies(self._q(body))
+        """Elastic energy of each cell of a volume, element of a beam or section of a rod, (m,), J; of a material that
+        softens (`pl.materials.Mullins`) what unloading gives back.
+        """
+        return self._model(body).element_energies(self._q(body), self._history(body))
+
+    def lost_energy(self, body: Any) -> FloatArray:
+        """Energy of each cell of a volume, (m,), J, that the softening of `pl.materials.Mullins` has taken for ever."""
+        return self._model(body).lost_energies(self._history(body))
 
     def kinetic_energy(self) -> float:
         """Kinetic energy of all bodies, J."""
@@ -155,11 +161,11 @@ class State:
 
         return save_state(self, path)
 
-    def _q(self, body: Any) -> FloatArray:
-        return self.q[self.world.index(body)]
-
     def _history(self, body: Any) -> FloatArray | None:
         return self.histories[self.world.index(body)] if self.histories else None
+
+    def _q(self, body: Any) -> FloatArray:
+        return self.q[self.world.index(body)]
 
     def _model(self, body: Any) -> Model:
         """The model of `body`; each kind offers the read-outs that it has, and raises an error for the others."""

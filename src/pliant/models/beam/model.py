@@ -226,7 +226,7 @@ class BeamModel(BlockModel):
         out[:, 0, 3:], out[:, 1, 3:] = -local[:, 1], local[:, 2]
         return out
 
-    def element_energies(self, q: FloatArray) -> FloatArray:
+    def element_energies(self, q: FloatArray, history: FloatArray | None = None) -> FloatArray:
         """Elastic energy of each piece, (m,), J; they sum to the energy of the body."""
         energy = np.empty(len(self.elements.edges))
         element.piece_energies(writable(q), *self.elements.arrays, energy)

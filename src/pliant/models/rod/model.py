@@ -214,7 +214,7 @@ class RodModel(Model):
         """
         return np.asarray(readouts.strain_forces(self, q, history)[:, [3, 4, 5, 0, 1, 2]])
 
-    def element_energies(self, q: FloatArray) -> FloatArray:
+    def element_energies(self, q: FloatArray, history: FloatArray | None = None) -> FloatArray:
         """Elastic energy of each section, (N,), J; they sum to the energy of the rod."""
         return np.asarray(0.5 * (self.stiffness * (q[4:] - self.rest[4:]) ** 2).reshape(-1, 6).sum(axis=1))
 
