@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from pliant.actuators import BaseDrive, Cable, Cavity, ForcePoint, Hinge, Layer, Slider, Stiffness
+from pliant.actuators import BaseDrive, Cable, Cavity, ForcePoint, Hinge, Layer, Slider, Stiffness, Tendon
 from pliant.actuators.limits import PER_STEP
 from pliant.collision import Box, Capsule, Cylinder, MeshObstacle, Pipe, Plane, Sphere, Tubes
 from pliant.constraints.attachment import Attachment
@@ -47,7 +47,7 @@ _CLASSES: dict[str, type] = {
         *(Corotated, Linear, MooneyRivlin, NeoHookean, Ogden, StVenantKirchhoff, Yeoh),
         *(CoupledMooneyRivlin, CoupledOgden, Mullins, Viscoelastic),
         *(Attachment, Channel, Facing, Sheath),
-        *(Cable, Cavity, ForcePoint, Slider, Hinge, Layer, Stiffness, BaseDrive),
+        *(Cable, Cavity, ForcePoint, Slider, Hinge, Layer, Stiffness, BaseDrive, Tendon),
         *(ContactBasis, ContactPoints, Training),
         *(Obstacle, Plane, Sphere, Capsule, Box, Cylinder, Pipe, Tubes),
         *regions.KINDS,
