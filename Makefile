@@ -15,19 +15,25 @@ unexport PYTHONDONTWRITEBYTECODE
 GMSH_LIBRARIES := libglu1-mesa libxcursor1 libxft2 libxinerama1 libxfixes3 libxrender1 libgl1 libfontconfig1 libgomp1
 BROWSER := chromium
 
-.PHONY: demo test test-all lint docs wheel wheel-check bench bench-all bench-peers soak clean gmsh-libraries browser
+.PHONY: demo test test-all lint kernels docs wheel wheel-check bench bench-all bench-peers soak clean gmsh-libraries browser
 
 demo: $(VENV)/.demo gmsh-libraries
 	$(BIN)/pliant warmup "inverse problems" "rigid bodies and supports"
 	$(BIN)/pliant demo tour --out out
 
-test: lint browser gmsh-libraries
-	$(BIN)/pliant warmup
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -m "not slow"
+# Tests of a file go to one process, which makes what they share once ("worksteal").
+PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
 
-test-all: lint browser gmsh-libraries
+test: browser gmsh-libraries $(VENV)/.all
+	$(MAKE) --no-print-directory -j 2 lint kernels
+	$(PYTEST) -m "not slow"
+
+test-all: browser gmsh-libraries $(VENV)/.all
+	$(MAKE) --no-print-directory -j 2 lint kernels
+	$(PYTEST)
+
+kernels: $(VENV)/.all
 	$(BIN)/pliant warmup
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
 
 lint: $(VENV)/.all
 	$(BIN)/ruff check .
@@ -74,7 +80,7 @@ bench-peers: $(VENV)/.venv
 
 clean:
 	rm -rf build dist out .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
-	find src tests examples benchmarks demos experiments -name __pycache__ -type d -prune -exec rm -rf {} +
+	find src tests examples benchmarks demos experiments validation -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/.venv:
 	@if [ -z "$(PYTHON)" ]; then echo "Pliant needs Python 3.11 or newer; none was found"; exit 1; fi

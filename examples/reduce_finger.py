@@ -9,7 +9,7 @@ scene = pl.Scene(gravity=(0, 0, -9.81))
 finger = scene.add(pl.robots.finger())
 scene.collide(finger, finger)
 world = scene.compile()
-plan = pl.reduction.ramps(world, amplitude=0.02, steps=200)  # or plackett_burman(…) for many actuators
+plan = pl.reduction.ramps(world, amplitude=0.02, steps=100)  # or plackett_burman(…) for many actuators
 fast = pl.reduction.reduce(world, plan, contact_tolerance=0.02)  # again a World
 found = pl.reduction.validate(fast, world)
 print(found)

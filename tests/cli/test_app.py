@@ -36,7 +36,8 @@ def fail(monkeypatch, capsys, *arguments):
 
 
 COMMANDS = (
-    "info", "warmup", "demo", "new", "run", "sweep", "play", "export", "mesh", "bench", "reproduce", "reduce", "view",
+    "info", "warmup", "demo", "new", "run", "sweep", "play", "export", "mesh", "bench", "reproduce", "reduce",
+    "validate", "view",
 )  # fmt: skip
 
 
@@ -142,7 +143,7 @@ def test_a_published_experiment_as_json(pliant, monkeypatch):
     assert "chosen" in err
 
 
-@pytest.mark.parametrize("command", ["demo", "bench", "reproduce"])
+@pytest.mark.parametrize("command", ["demo", "bench", "reproduce", "validate"])
 def test_outside_a_checkout_the_error_says_how_to_get_one(command, pliant, monkeypatch, tmp_path):
     monkeypatch.setattr("pliant.core.checkout.ROOT", tmp_path)
     code, _, err = pliant(command)

@@ -5,21 +5,29 @@ import pytest
 
 from pliant.materials.laws import (
     PARAMETER_COUNT,
+    TERMS,
     VOLUMETRIC,
     Law,
     Part,
-    bulk_energy,
+    coupled_power,
     isochoric_power,
     principal_response,
+    through_volume,
 )
-from pliant.materials.volumetric import VolumetricEnergy
+from pliant.materials.volumetric import VolumetricEnergy, volumetric_energy
 
 PARAMETERS = {
     Law.COROTATED: (2.0, 3.0),
     Law.ST_VENANT_KIRCHHOFF: (2.0, 3.0),
     Law.NEO_HOOKEAN: (2.0, 3.0),
     Law.YEOH: (5.0, 1.0, 0.3, 0.05, 0.4),
-    Law.OGDEN: (5.0, 1.5, 2.7),
+    Law.OGDEN: (5.0, 3.0),
+    Law.COUPLED_OGDEN: (5.0, 3.0),
+    Law.COUPLED_MOONEY_RIVLIN: (5.0, 1.0, 0.4),
+}
+TERMS_OF = {  # m, a, β, m of the volume part
+    Law.OGDEN: ((1.5, 2.7, 0.0, 0.0), (-0.3, -2.0, 0.0, 0.0), (0.1, 6.5, 0.0, 0.0)),
+    Law.COUPLED_OGDEN: ((1.5, 2.7, 0.4, 1.5), (-0.3, -2.0, 0.0, 0.0), (0.1, 6.5, 2.0, 0.1)),
 }
 PAIRS = [(0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)]  # order of the second derivatives
 STEP = 1e-5
@@ -37,11 +45,17 @@ def row(law, kind=VolumetricEnergy.HYPERBOLIC):
     values = np.zeros(PARAMETER_COUNT)
     values[: len(PARAMETERS[law])] = PARAMETERS[law]
     values[VOLUMETRIC] = kind
+    terms = np.ravel(TERMS_OF.get(law, ()))
+    values[TERMS : TERMS + len(terms)] = terms
     return values
 
 
 def response(law, part, s, kind=VolumetricEnergy.HYPERBOLIC):
     return np.array(principal_response(int(law), int(part), row(law, kind), *s))
+
+
+def bulk_energy(kind, kappa, *s):
+    return through_volume(*volumetric_energy(int(kind), kappa, np.prod(s)), *s)
 
 
 def assert_derivatives(function, s):
@@ -62,9 +76,10 @@ def test_derivatives_of_every_law_and_part(law, kind, part):
 
 
 @pytest.mark.parametrize("a", [-2.0, -1.0, 0.5, 2.0, 3.7])
-def test_derivatives_of_isochoric_power(a):
+def test_derivatives_of_powers(a):
     for s in np.random.default_rng(1).uniform(0.4, 2.5, size=(10, 3)):
         assert_derivatives(lambda s: np.array(isochoric_power(a, *s)), s)
+        assert_derivatives(lambda s: np.array(coupled_power(a, *s)), s)
 
 
 def test_isochoric_power_is_the_invariant_it_names():
@@ -98,7 +113,7 @@ def test_isochoric_shear_part_is_blind_to_volume(law):
 
 
 @pytest.mark.parametrize("part", [Part.TOTAL, Part.VOLUME])
-@pytest.mark.parametrize("law", [Law.NEO_HOOKEAN, Law.YEOH, Law.OGDEN])
+@pytest.mark.parametrize("law", [Law.NEO_HOOKEAN, Law.YEOH, Law.OGDEN, Law.COUPLED_OGDEN, Law.COUPLED_MOONEY_RIVLIN])
 @pytest.mark.parametrize("s", [(1.0, 1.0, 0.0), (2.0, 1.0, -0.5), (1.0, 0.0, 0.0), (0.0, 0.0, 0.0)])
 def test_undefined_stretches_are_infinite_energy(law, s, part):
     value = response(law, part, s)

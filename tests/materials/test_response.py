@@ -19,6 +19,10 @@ MATERIALS = [
     pm.Yeoh(c1=0.4, c2=0.05, c3=0.01, poisson=POISSON, density=1.0),
     pm.Ogden(m=0.5, a=2.9, poisson=POISSON, density=1.0),
     pm.Ogden(m=-0.5, a=-3.0, poisson=POISSON, density=1.0),
+    pm.Ogden(m=(0.5, -0.1, 0.01), a=(1.3, -2.0, 5.0), poisson=POISSON, density=1.0, volumetric="miehe"),
+    pm.CoupledOgden(m=(0.5, -0.1, 0.01), a=(1.3, -2.0, 5.0), poisson=POISSON, density=1.0, volumetric="liu"),
+    pm.CoupledOgden(m=(0.5, -0.1), a=(2.2, -2.0), beta=POISSON / (1.0 - 2.0 * POISSON), density=1.0),
+    pm.CoupledMooneyRivlin(c1=0.3, c2=0.05, poisson=POISSON, density=1.0),
 ]
 OBJECTIVE = MATERIALS[1:]
 LOGARITHMIC = MATERIALS[3:]
@@ -111,10 +115,10 @@ def test_tangent_has_major_symmetry(material, part, kind):
 def test_small_strain_limit_is_hooke(material, part):
     """At F = I the tangent is μ(δᵢₖδⱼₗ + δᵢₗδⱼₖ) + λδᵢⱼδₖₗ with the moduli the material states."""
     mu, kappa = material.shear_modulus, material.bulk_modulus
-    if isinstance(material, (pm.MooneyRivlin, pm.Yeoh, pm.Ogden)):
-        split = {Part.SHEAR: (mu, -2.0 * mu / 3.0), Part.VOLUME: (0.0, kappa)}
-    else:
-        split = {Part.SHEAR: (mu, 0.0), Part.VOLUME: (0.0, kappa - 2.0 * mu / 3.0)}
+    of_shear = {pm.MooneyRivlin: 0.0, pm.Yeoh: 0.0, pm.Ogden: 0.0, pm.CoupledMooneyRivlin: 2.0 * mu / 3.0 + 4.0 * 0.05}
+    bulk = of_shear.get(type(material), 2.0 * mu / 3.0)
+    assert material.shear_part_bulk_modulus == pytest.approx(bulk)
+    split = {Part.SHEAR: (mu, bulk - 2.0 * mu / 3.0), Part.VOLUME: (0.0, kappa - bulk)}
     g, h = split.get(part, (mu, kappa - 2.0 * mu / 3.0))
     hooke = g * (np.einsum("ik,jl->ijkl", I, I) + np.einsum("il,jk->ijkl", I, I)) + h * np.einsum("ij,kl->ijkl", I, I)
     np.testing.assert_allclose(material.tangent(I, part=part), hooke, rtol=0.0, atol=1e-13 * kappa)
@@ -310,7 +314,7 @@ def test_simple_shear_of_neo_hookean(gamma, part):
 @pytest.mark.parametrize("c", [0.6, 0.9, 1.0, 1.2, 1.8])
 def test_hydrostatic_stretch(c):
     """F = cI: isochoric laws answer with U′(J) c² of U = κ/8 (J − 1/J)², neo-Hookean with μ(c − 1/c) + 3λ ln(c)/c."""
-    for material in MATERIALS[4:]:
+    for material in MATERIALS[4:8]:
         expected = 0.25 * material.bulk_modulus * (c**3 - c**-9) * c * c
         np.testing.assert_allclose(material.stress(c * I), expected * I, atol=1e-12)
     material = MATERIALS[3]

@@ -13,7 +13,7 @@ LONGER = {
 }
 """Files that are longer for now, with the length they may not exceed."""
 KINDS = {".py", ".md", ".toml", ".html", ".yml", ".yaml", ".txt", ""}
-FOLDERS = ("src", "tests", "examples", "benchmarks", "demos", "experiments", "docs", ".ci")
+FOLDERS = ("src", "tests", "examples", "benchmarks", "demos", "experiments", "validation", "docs", ".ci")
 LEFT_OVER = re.compile(r"\b(TO" + r"DO|FIX" + r"ME|X" + r"XX)\b")
 MACHINE = re.compile(r"(?<![\w.~])/(" + "|".join(("ho" + "me", "ro" + "ot", "Us" + "ers", "wo" + "rk")) + r")/\w")
 

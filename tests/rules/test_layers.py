@@ -90,10 +90,12 @@ def test_import_takes_less_than_that_of_its_dependencies(tmp_path):
         "import time; a = time.process_time(); import numpy, scipy.linalg, scipy.sparse, numba; "
         "b = time.process_time(); import pliant; pliant.Scene; print((time.process_time() - b) / (b - a))"
     )
-    best = min(
-        float(subprocess.run([sys.executable, "-c", script], capture_output=True, env=environment, check=True).stdout)
-        for _ in range(6)
-    )
+    best = 1.0
+    for _ in range(6):
+        ran = subprocess.run([sys.executable, "-c", script], capture_output=True, env=environment, check=True)
+        best = min(best, float(ran.stdout))
+        if best < 0.8:
+            break
     assert best < 0.8, f"pliant takes {best:.2f} of its dependencies; see python -X importtime -c 'import pliant'"
 
 

@@ -50,6 +50,39 @@ CASES = [
         pl.materials.Ogden(m=2e4, a=3.0, bulk=KAPPA, density=1e3, volumetric="logarithmic"),
         lambda s: 2e4 / 3 * (sum(x**3 for x in isochoric(s)) - 3) + KAPPA / 2 * np.log(np.prod(s)) ** 2,
     ),
+    (  # the three terms that Ogden (1972) fitted to Treloar's rubber, at a tenth of his moduli
+        pl.materials.Ogden(m=(63e3, 120.0, -1e3), a=(1.3, 5.0, -2.0), bulk=KAPPA, density=1e3, volumetric="miehe"),
+        lambda s: (
+            sum(m / a * (sum(x**a for x in isochoric(s)) - 3) for m, a in ((63e3, 1.3), (120.0, 5.0), (-1e3, -2.0)))
+            + KAPPA * (np.prod(s) - 1 - np.log(np.prod(s)))
+        ),
+    ),
+    (  # FEBio, "Ogden unconstrained": c = (3e4, 4e3), m = (2.5, −2), cp = 1e5
+        pl.materials.CoupledOgden(
+            m=(3e4 / 2.5, -2e3), a=(2.5, -2.0), bulk=1e5 + 34e3 / 3, density=1e3, volumetric="quadratic"
+        ),
+        lambda s: (
+            3e4 / 2.5**2 * (sum(x**2.5 for x in s) - 3 - 2.5 * np.log(np.prod(s)))
+            + 4e3 / 4 * (sum(x**-2.0 for x in s) - 3 + 2 * np.log(np.prod(s)))
+            + 1e5 / 2 * (np.prod(s) - 1) ** 2
+        ),
+    ),
+    (  # hyperfoam of two terms: μ = (2e4, 5e3), α = (4, −2), β = (0.2, 0.5)
+        pl.materials.CoupledOgden(m=(1e4, -5e3), a=(4.0, -2.0), beta=(0.2, 0.5), density=1e3),
+        lambda s: sum(
+            2 * mu / a**2 * (sum(x**a for x in s) - 3 + (np.prod(s) ** (-a * beta) - 1) / beta)
+            for mu, a, beta in ((2e4, 4.0, 0.2), (5e3, -2.0, 0.5))
+        ),
+    ),
+    (  # FEBio, "coupled Mooney-Rivlin": c1 = 2e4, c2 = 5e3, k = 1e5
+        pl.materials.CoupledMooneyRivlin(c1=2e4, c2=5e3, bulk=1e5 + 4 / 3 * 2e4 + 16 / 3 * 5e3, density=1e3),
+        lambda s: (
+            2e4 * (sum(x**2 for x in s) - 3)
+            + 5e3 * (s[0] ** 2 * s[1] ** 2 + s[1] ** 2 * s[2] ** 2 + s[2] ** 2 * s[0] ** 2 - 3)
+            - 2 * (2e4 + 2 * 5e3) * np.log(np.prod(s))
+            + 1e5 / 2 * np.log(np.prod(s)) ** 2
+        ),
+    ),
 ]
 
 

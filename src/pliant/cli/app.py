@@ -197,14 +197,22 @@ def export(
     poses: Annotated[int | None, typer.Option(help="Poses drawn over each other in a .png.")] = None,
     strip: Annotated[int | None, typer.Option(help="Instants drawn side by side in a .png.")] = None,
     title: Annotated[str | None, typer.Option(help="Title of a page or a picture.")] = None,
+    opacity: Annotated[
+        float, typer.Option(help="Opacity of volumes, 0 to 1; below 1 cables, rods and chambers show through.")
+    ] = 1.0,
+    cut: Annotated[
+        str | None,
+        typer.Option(help="Cells left out, to look inside: 'y>0.01', box:0,0,0:0.1,0.1,0.1, sphere:0,0,0:0.05, in m."),
+    ] = None,
     json: Json = None,
 ) -> None:
     """Write a saved run as a page, a film, a picture, glTF, a ParaView series or a table of curves."""
     from pliant.cli.export import parsed_size, show_export
+    from pliant.cli.regions import parsed_cut
 
     show_export(
         Output(json), recorded, to=to or [], fps=fps, color=color, size=parsed_size(size), poses=poses, strip=strip,
-        title=title,
+        title=title, opacity=opacity, cut=None if cut is None else parsed_cut(cut),
     )  # fmt: skip
 
 
@@ -272,6 +280,25 @@ def reproduce(
     from pliant.cli.demo_bench_reproduce import show_experiment
 
     show_experiment(Output(json), name, full=full, view_run=view, out=out)
+
+
+@app.command()
+def validate(
+    name: Annotated[
+        str,
+        typer.Argument(help="A case or a group of cases; without it, all.", autocompletion=names.complete_validation),
+    ] = "",
+    data: Annotated[
+        Path | None, typer.Option(help="Folder with recordings; cases that need absent ones are skipped.")
+    ] = None,
+    list_: Annotated[bool, typer.Option("--list", help="List the cases and stop.")] = False,
+    out: Annotated[Path | None, typer.Option(help="Folder for pictures of what was measured and simulated.")] = None,
+    json: Json = None,
+) -> None:
+    """Compare with measurements, published values and other programs, in one table."""
+    from pliant.cli.validate import show_validation
+
+    show_validation(Output(json), name, data=data, out=out, listed=list_)
 
 
 @app.command()

@@ -34,6 +34,9 @@ def _completion(names: Callable[[], Iterable[str]]) -> Callable[[str], list[str]
 complete_demo = _completion(lambda: checkout_names("demos", "DEMOS"))
 complete_bench = _completion(lambda: checkout_names("benchmarks.tasks", "BENCHES"))
 complete_experiment = _completion(lambda: checkout_names("experiments", "EXPERIMENTS"))
+complete_validation = _completion(
+    lambda: [*checkout_names("validation", "GROUPS"), *checkout_names("validation", "CASES")]
+)
 complete_kind = _completion(lambda: KINDS)
 complete_robot = _completion(one_body_robots)
 complete_view = _completion(_zoo_names)

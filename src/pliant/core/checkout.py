@@ -1,7 +1,7 @@
 """Packages that stand beside `src/` in the source checkout and are not part of the wheel.
 
-`pliant demo`, `pliant bench` and `pliant reproduce` run code of the root folders `demos/`, `benchmarks/` and
-`experiments/`, and the studio shows hybrid systems of `experiments/`. They are found by the path of this file; an
+`pliant demo`, `bench`, `reproduce` and `validate` run code of the root folders `demos/`, `benchmarks/`, `experiments/`
+and `validation/`, and the studio shows hybrid systems of `experiments/`. They are found by the path of this file; an
 installed wheel does not have them.
 """
 

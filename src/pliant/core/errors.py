@@ -11,6 +11,7 @@ from typing import Any
 __all__ = [
     "CapacityError",
     "ConvergenceError",
+    "FileFormatError",
     "InfeasibleError",
     "InputError",
     "MeshError",
@@ -37,6 +38,10 @@ class InputError(PliantError, ValueError):
 
 class UnitError(InputError):
     """A unit is missing or unknown."""
+
+
+class FileFormatError(InputError):
+    """A file is absent, truncated, damaged, or not of the format that was asked for."""
 
 
 class MeshError(PliantError, ValueError):

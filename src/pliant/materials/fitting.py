@@ -26,7 +26,8 @@ from pliant.core.checks import finite_array
 from pliant.core.errors import InputError
 from pliant.core.one_line import one_line
 from pliant.core.types import FloatArray
-from pliant.materials.material import Material, MooneyRivlin, NeoHookean, Ogden, Yeoh, check_poisson
+from pliant.materials.material import Material, MooneyRivlin, NeoHookean, Yeoh, check_poisson
+from pliant.materials.ogden import Ogden
 
 AnyMaterial = TypeVar("AnyMaterial", bound=Material)
 
@@ -50,7 +51,7 @@ def uniaxial_stress(material: Material, strain: ArrayLike) -> FloatArray:
     """Engineering stress in Pa, shape (…), of the incompressible `material` at engineering strains (…), each > −1."""
     s = 1.0 + _strains(strain)
     if isinstance(material, Ogden):
-        return material.m * _ogden_shape(s, material.a)
+        return np.asarray(sum(m * _ogden_shape(s, a) for m, a in material.terms))
     if isinstance(material, Yeoh):
         shapes = _yeoh_shapes(s)
         return material.c1 * shapes[..., 0] + material.c2 * shapes[..., 1] + material.c3 * shapes[..., 2]

@@ -12,6 +12,9 @@ Isochoric laws rest on one function of the logarithmic stretches xᵢ = ln sᵢ,
 
     Φ_a = Σ exp(a x̄ᵢ)          Ī₁ = Φ₂,  Ī₂ = Φ₋₂,  Ogden: Φ_a
 
+Coupled laws take the stretches themselves, and a term in ln J that leaves the undeformed body free of stress. What they
+have beyond the logarithm in J belongs to ψ_volume.
+
 References: Bonet & Wood, Nonlinear Continuum Mechanics for Finite Element Analysis (2008), ch. 6; Ogden (1972).
 """
 
@@ -21,7 +24,7 @@ from enum import IntEnum
 from math import exp, inf, log
 
 from pliant.core.kernels import inline
-from pliant.materials.volumetric import LOGARITHMIC, QUADRATIC, volumetric_energy
+from pliant.materials.volumetric import LOGARITHMIC, volumetric_energy
 
 
 class Law(IntEnum):
@@ -36,7 +39,9 @@ class Law(IntEnum):
     ST_VENANT_KIRCHHOFF = 2  # mu, lam
     NEO_HOOKEAN = 3  # mu, lam; the volumetric energy has the modulus lam
     YEOH = 4  # kappa, c1, c2, c3 (with Mooney–Rivlin's c2 as the fourth: d)
-    OGDEN = 5  # kappa, m, a
+    OGDEN = 5  # kappa, count of terms; from column TERMS on, four numbers for each term: m, a, 0, 0
+    COUPLED_OGDEN = 6  # modulus of U, count of terms; m, a, beta, n for each term, n the m of its energy of volume
+    COUPLED_MOONEY_RIVLIN = 7  # modulus of U, c1, c2
 
 
 class Part(IntEnum):
@@ -53,14 +58,25 @@ ST_VENANT_KIRCHHOFF = int(Law.ST_VENANT_KIRCHHOFF)
 NEO_HOOKEAN = int(Law.NEO_HOOKEAN)
 YEOH = int(Law.YEOH)
 OGDEN = int(Law.OGDEN)
+COUPLED_OGDEN = int(Law.COUPLED_OGDEN)
+COUPLED_MOONEY_RIVLIN = int(Law.COUPLED_MOONEY_RIVLIN)
 SHEAR = int(Part.SHEAR)
 VOLUME = int(Part.VOLUME)
 
-PARAMETER_COUNT = 6
-"""Length of a row of the parameter table handed to kernels."""
-
 VOLUMETRIC = 5
 """Column of the parameter table with the code of the volumetric energy."""
+
+TERMS = 6
+"""Column of the parameter table where the terms of Ogden laws begin."""
+
+TERM_WIDTH = 4
+"""Columns of a term of an Ogden law."""
+
+MAX_TERMS = 6
+"""Most terms of an Ogden law; fits in use have at most six."""
+
+PARAMETER_COUNT = TERMS + TERM_WIDTH * MAX_TERMS
+"""Length of a row of the parameter table handed to kernels."""
 
 LINEAR_LAWS = (LINEAR, COROTATED)
 """Laws whose warped tangent has a closed form in rotated gradients (`models.volume.corotated`)."""
@@ -91,12 +107,47 @@ def isochoric_power(a, s0, s1, s2):
 
 
 @inline
-def bulk_energy(kind, kappa, s0, s1, s2):
-    """U(J) of the volumetric energy `kind` with its derivatives, in the order of `isochoric_power`."""
+def coupled_power(a, s0, s1, s2):
+    """Σ sᵢᵃ − 3 − a ln J, which is free of stress at sᵢ = 1, with its derivatives in the order of `isochoric_power`."""
+    e0, e1, e2 = s0**a, s1**a, s2**a
+    return (
+        e0 + e1 + e2 - a * log(s0 * s1 * s2),
+        a * (e0 - 1.0) / s0, a * (e1 - 1.0) / s1, a * (e2 - 1.0) / s2,
+        a * ((a - 1.0) * e0 + 1.0) / (s0 * s0),
+        a * ((a - 1.0) * e1 + 1.0) / (s1 * s1),
+        a * ((a - 1.0) * e2 + 1.0) / (s2 * s2),
+        0.0, 0.0, 0.0,
+    )  # fmt: skip
+
+
+@inline
+def volume_response(law, p, J):
+    """U, U′ and U″ of the volume part of a hyperelastic law at J; U is infinite where it is undefined.
+
+    A term of the coupled Ogden law with β has (n/a) ((J^(−aβ) − 1)/β + a ln J), n the m of the term.
+    """
+    u, d, h = volumetric_energy(int(p[VOLUMETRIC]), p[1] if law == NEO_HOOKEAN else p[0], J)
+    if law == COUPLED_OGDEN:
+        for k in range(int(p[1])):
+            column = TERMS + TERM_WIDTH * k
+            a, beta, n = p[column + 1], p[column + 2], p[column + 3]
+            if n == 0.0:
+                continue
+            if J <= 0.0:
+                return inf, 0.0, 0.0
+            power = J ** (-a * beta)
+            u += n / a * ((power - 1.0) / beta + a * log(J))
+            d += n * (1.0 - power) / J
+            h += n * ((a * beta + 1.0) * power - 1.0) / (J * J)
+    return u, d, h
+
+
+@inline
+def through_volume(u, p, h, s0, s1, s2):
+    """An energy u of J with its derivatives p = u′ and h = u″, in the order of `isochoric_power`."""
     j0 = s1 * s2
     j1 = s0 * s2
     j2 = s0 * s1
-    u, p, h = volumetric_energy(kind, kappa, s0 * j0)
     return (
         u,
         p * j0, p * j1, p * j2,
@@ -164,6 +215,38 @@ def _yeoh(c1, c2, c3, d, s0, s1, s2):
 
 
 @inline
+def _ogden(coupled, p, s0, s1, s2):
+    """Σ (m/a) (Φ_a − 3) over the terms; `coupled` with `coupled_power` in place of Φ_a."""
+    g = g0 = g1 = g2 = g00 = g11 = g22 = g01 = g02 = g12 = 0.0
+    for k in range(int(p[1])):
+        a = p[TERMS + TERM_WIDTH * k + 1]
+        c = p[TERMS + TERM_WIDTH * k] / a
+        if coupled:
+            f, f0, f1, f2, f00, f11, f22, f01, f02, f12 = coupled_power(a, s0, s1, s2)
+        else:
+            f, f0, f1, f2, f00, f11, f22, f01, f02, f12 = isochoric_power(a, s0, s1, s2)
+        g, g0, g1, g2 = g + c * (f - 3.0), g0 + c * f0, g1 + c * f1, g2 + c * f2
+        g00, g11, g22 = g00 + c * f00, g11 + c * f11, g22 + c * f22
+        g01, g02, g12 = g01 + c * f01, g02 + c * f02, g12 + c * f12
+    return g, g0, g1, g2, g00, g11, g22, g01, g02, g12
+
+
+@inline
+def _coupled_mooney_rivlin(c1, c2, s0, s1, s2):
+    """c1 (I₁ − 3) + c2 (I₂ − 3) − 2 (c1 + 2 c2) ln J."""
+    x0, x1, x2 = s0 * s0, s1 * s1, s2 * s2
+    b0, b1, b2 = c1 + c2 * (x1 + x2), c1 + c2 * (x0 + x2), c1 + c2 * (x0 + x1)
+    c = c1 + 2.0 * c2
+    psi = c1 * (x0 + x1 + x2 - 3.0) + c2 * (x0 * x1 + x0 * x2 + x1 * x2 - 3.0) - 2.0 * c * log(s0 * s1 * s2)
+    return (
+        psi,
+        2.0 * (b0 * s0 - c / s0), 2.0 * (b1 * s1 - c / s1), 2.0 * (b2 * s2 - c / s2),
+        2.0 * (b0 + c / x0), 2.0 * (b1 + c / x1), 2.0 * (b2 + c / x2),
+        4.0 * c2 * s0 * s1, 4.0 * c2 * s0 * s2, 4.0 * c2 * s1 * s2,
+    )  # fmt: skip
+
+
+@inline
 def principal_response(law, part, p, s0, s1, s2):
     """ψ and its derivatives in the stretches: (ψ, ψ₀ ψ₁ ψ₂, ψ₀₀ ψ₁₁ ψ₂₂ ψ₀₁ ψ₀₂ ψ₁₂).
 
@@ -177,24 +260,23 @@ def principal_response(law, part, p, s0, s1, s2):
     if law <= COROTATED:
         return _corotated(a * p[0], b * p[1], s0, s1, s2)
     kind = int(p[VOLUMETRIC])
-    if part == VOLUME and law >= YEOH and (kind == QUADRATIC or s0 * s1 * s2 > 0.0):
-        return bulk_energy(kind, p[0], s0, s1, s2)
+    if part == VOLUME and law >= YEOH:
+        u, d, h = volume_response(law, p, s0 * s1 * s2)
+        return through_volume(u, d, h, s0, s1, s2)
     if s0 <= 0.0 or s1 <= 0.0 or s2 <= 0.0:
         return inf, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-    modulus = p[0]
     if law == NEO_HOOKEAN:
         if kind == LOGARITHMIC:
             return _neo_hookean(a * p[0], b * p[1], s0, s1, s2)
-        modulus = p[1]
         f, f0, f1, f2, f00, f11, f22, f01, f02, f12 = _neo_hookean(a * p[0], 0.0, s0, s1, s2)
     elif law == YEOH:
         f, f0, f1, f2, f00, f11, f22, f01, f02, f12 = _yeoh(p[1], p[2], p[3], p[4], s0, s1, s2)
+    elif law == COUPLED_MOONEY_RIVLIN:
+        f, f0, f1, f2, f00, f11, f22, f01, f02, f12 = _coupled_mooney_rivlin(p[1], p[2], s0, s1, s2)
     else:
-        f, f0, f1, f2, f00, f11, f22, f01, f02, f12 = isochoric_power(p[2], s0, s1, s2)
-        c = p[1] / p[2]
-        f, f0, f1, f2 = c * (f - 3.0), c * f0, c * f1, c * f2
-        f00, f11, f22, f01, f02, f12 = c * f00, c * f11, c * f22, c * f01, c * f02, c * f12
-    u, u0, u1, u2, u00, u11, u22, u01, u02, u12 = bulk_energy(kind, b * modulus, s0, s1, s2)
+        f, f0, f1, f2, f00, f11, f22, f01, f02, f12 = _ogden(law == COUPLED_OGDEN, p, s0, s1, s2)
+    u, d, h = volume_response(law, p, s0 * s1 * s2)
+    u, u0, u1, u2, u00, u11, u22, u01, u02, u12 = through_volume(b * u, b * d, b * h, s0, s1, s2)
     return (
         f + u,
         f0 + u0, f1 + u1, f2 + u2,

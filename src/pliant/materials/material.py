@@ -35,7 +35,7 @@ class Material:
 
     @property
     def parameters(self) -> FloatArray:
-        """Row (6,) of the kernels' parameter table, see `Law`."""
+        """Row (`PARAMETER_COUNT`,) of the kernels' parameter table, see `Law`."""
         raise NotImplementedError
 
     @property
@@ -47,6 +47,11 @@ class Material:
     def bulk_modulus(self) -> float:
         """Bulk modulus κ at small strain, Pa."""
         raise NotImplementedError
+
+    @property
+    def shear_part_bulk_modulus(self) -> float:
+        """What the shear part of its energy contributes to κ, Pa; the rest is of the volume part."""
+        return 2.0 / 3.0 * self.shear_modulus
 
     @property
     def small_strain_young(self) -> float:
@@ -63,6 +68,11 @@ class Material:
     @property
     def relaxation(self) -> Any:
         """How its shear stress fades, see `materials.viscoelastic`; None of an elastic material."""
+        return None
+
+    @property
+    def softening(self) -> Any:
+        """Coefficients of its softening, see `materials.mullins`; None of a material that does not soften."""
         return None
 
     def energy(self, F: FloatArray, *, part: Part = Part.TOTAL) -> FloatArray:
@@ -89,7 +99,8 @@ class Material:
         return psi.reshape(shape), P.reshape(*shape, 3, 3), C.reshape(*shape, 3, 3, 3, 3)
 
 
-def _row(*values: float, volumetric: VolumetricEnergy = VolumetricEnergy.HYPERBOLIC) -> FloatArray:
+def parameter_row(*values: float, volumetric: VolumetricEnergy = VolumetricEnergy.HYPERBOLIC) -> FloatArray:
+    """A row of the parameter table that starts with `values`, with the code of a volumetric energy."""
     row = np.zeros(PARAMETER_COUNT)
     row[: len(values)] = values
     row[VOLUMETRIC] = volumetric
@@ -120,7 +131,7 @@ class _LameMaterial(Material):
     @property
     def parameters(self) -> FloatArray:
         mu = self.shear_modulus
-        return _row(mu, self.bulk_modulus - 2.0 * mu / 3.0)
+        return parameter_row(mu, self.bulk_modulus - 2.0 * mu / 3.0)
 
 
 class Linear(_LameMaterial):
@@ -168,8 +179,8 @@ class NeoHookean(_LameMaterial):
 
 
 @dataclass(frozen=True, kw_only=True)
-class _IsochoricMaterial(Material):
-    """An isochoric energy plus a volumetric energy U(J); its κ follows from Poisson's ratio unless given."""
+class SplitMaterial(Material):
+    """An energy of shape plus a volumetric energy U(J); its κ follows from Poisson's ratio unless given."""
 
     _units: ClassVar[dict[str, str]]  # unit of each coefficient
     poisson: float = 0.49
@@ -178,7 +189,8 @@ class _IsochoricMaterial(Material):
     """Bulk modulus κ, Pa."""
     volumetric: Volumetric = "hyperbolic"
     """Energy of volume U(J). "hyperbolic": κ/8 (J − 1/J)²; "logarithmic": κ/2 (ln J)²; "simo": κ/4 (J² − 1 − 2 ln J);
-    "quadratic": κ/2 (J − 1)², which has no barrier at J → 0 and lets a strongly compressed body collapse.
+    "miehe": κ (J − 1 − ln J); "liu": κ (J ln J − J + 1); "quadratic": κ/2 (J − 1)², which has no barrier at J → 0 and
+    lets a strongly compressed body collapse.
     """
 
     def _validate(self) -> None:
@@ -197,17 +209,23 @@ class _IsochoricMaterial(Material):
 
     @property
     def bulk_modulus(self) -> float:
+        """Bulk modulus κ at small strain, Pa."""
         if self.bulk is not None:
             return self.bulk
         return 2.0 * self.shear_modulus * (1.0 + self.poisson) / (3.0 * (1.0 - 2.0 * self.poisson))
 
+    @property
+    def shear_part_bulk_modulus(self) -> float:
+        """0: the shear part does not see a change of volume."""
+        return 0.0
+
     def _row(self, *values: float) -> FloatArray:
         """A row of the parameter table that starts with `values`."""
-        return _row(*values, volumetric=volumetric_code(type(self).__name__, self.volumetric))
+        return parameter_row(*values, volumetric=volumetric_code(type(self).__name__, self.volumetric))
 
 
 @dataclass(frozen=True, kw_only=True)
-class MooneyRivlin(_IsochoricMaterial):
+class MooneyRivlin(SplitMaterial):
     """Mooney–Rivlin, ψ = c1 (Ī₁ − 3) + c2 (Ī₂ − 3) + U(J). Shear modulus 2 (c1 + c2)."""
 
     c1: float
@@ -229,7 +247,7 @@ class MooneyRivlin(_IsochoricMaterial):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Yeoh(_IsochoricMaterial):
+class Yeoh(SplitMaterial):
     """Yeoh, ψ = c1 (Ī₁ − 3) + c2 (Ī₁ − 3)² + c3 (Ī₁ − 3)³ + U(J). Shear modulus 2 c1."""
 
     c1: float
@@ -250,36 +268,6 @@ class Yeoh(_IsochoricMaterial):
     def parameters(self) -> FloatArray:
         """Row (κ, c1, c2, c3, 0, code of U) of the kernels' parameter table."""
         return self._row(self.bulk_modulus, self.c1, self.c2, self.c3, 0.0)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Ogden(_IsochoricMaterial):
-    """One-term Ogden, ψ = (m/a) (s̄₁ᵃ + s̄₂ᵃ + s̄₃ᵃ − 3) + U(J). Shear modulus m a / 2.
-
-    In uniaxial tension of the incompressible material P = m (sᵃ⁻¹ − s^(−a/2 − 1)).
-    """
-
-    m: float
-    """Modulus, Pa; of the sign of `a`."""
-    a: float
-    """Exponent."""
-    law = Law.OGDEN
-    _units: ClassVar = {"m": "Pa", "a": ""}
-
-    def _validate(self) -> None:
-        if self.a == 0.0:
-            raise InputError("a of Ogden must not be 0; use the exponent of the fit (2 gives neo-Hookean shape energy)")
-        super()._validate()
-
-    @property
-    def shear_modulus(self) -> float:
-        """Shear modulus m a / 2 at small strain, Pa."""
-        return 0.5 * self.m * self.a
-
-    @property
-    def parameters(self) -> FloatArray:
-        """Row (κ, m, a, 0, 0, code of U) of the kernels' parameter table."""
-        return self._row(self.bulk_modulus, self.m, self.a)
 
 
 def check_poisson(name: str, poisson: float) -> None:

@@ -40,15 +40,15 @@ class Axis:
 
     @classmethod
     def of_elements(cls, model: Any, lengths: FloatArray, sections: Sequence[Any], **rest: Any) -> Self:
-        """As many segments for each element as it has contact points; `sections` is one, or one for each element."""
+        """As many segments for each element as it has contact points; `sections` is one, or one for each segment."""
         count, elements = model.spec.contact_points, len(lengths)
         low = np.arange(count) / count
         radii, bores = ([getattr(s, name, 0.0) for s in sections] for name in ("radius", "inner"))
         return cls(
             model=model,
             lengths=np.repeat(lengths / count, count),
-            radii=np.repeat(np.broadcast_to(radii, (elements,)), count),
-            bores=np.repeat(np.broadcast_to(bores, (elements,)), count) if min(bores) > 0.0 else None,
+            radii=np.broadcast_to(radii, (elements * count,)).copy(),
+            bores=np.broadcast_to(bores, (elements * count,)).copy() if min(bores) > 0.0 else None,
             low=np.tile(low, elements),
             high=np.tile(low + 1.0 / count, elements),
             ends=np.cumsum(lengths),

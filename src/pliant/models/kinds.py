@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pliant.core.errors import InputError
-from pliant.models.beam import Beam, BeamModel, Circle, Rectangle, Tube
+from pliant.models.beam import Beam, BeamModel, Circle, Rectangle, Taper, Tube
 from pliant.models.beam.beam_map import BeamMap
 from pliant.models.body import Body, Model, Parts
 from pliant.models.rigid import RigidBody, RigidModel, Shape, Waypoints
@@ -63,5 +63,5 @@ def skin_kinds() -> dict[str, type]:
 
 register(Volume, VolumeModel, stored=(Rayleigh, Fibre, PointLoad, TractionLoad, PressureLoad, Support))
 register(Beam, BeamModel, stored=(Circle, Tube, Rectangle), skin=BeamMap)
-register(Rod, RodModel, stored=(RodLoad, Slide, Turn), skin=RodMap)
+register(Rod, RodModel, stored=(RodLoad, Slide, Taper, Turn), skin=RodMap)
 register(RigidBody, RigidModel, stored=(Shape, Waypoints))

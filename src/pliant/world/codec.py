@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from pliant.actuators import BaseDrive, Cable, Cavity, ForcePoint, Hinge, Layer, Slider, Stiffness
+from pliant.actuators import BaseDrive, Cable, Cavity, ForcePoint, Hinge, Layer, Slider, Stiffness, Tendon
 from pliant.actuators.limits import PER_STEP
 from pliant.collision import Box, Capsule, Cylinder, MeshObstacle, Pipe, Plane, Sphere, Tubes
 from pliant.constraints.attachment import Attachment
@@ -21,7 +21,19 @@ from pliant.constraints.channel import Channel
 from pliant.constraints.facing import Facing
 from pliant.constraints.sheath import Sheath
 from pliant.core.errors import InputError
-from pliant.materials import Corotated, Linear, MooneyRivlin, NeoHookean, Ogden, StVenantKirchhoff, Viscoelastic, Yeoh
+from pliant.materials import (
+    Corotated,
+    CoupledMooneyRivlin,
+    CoupledOgden,
+    Linear,
+    MooneyRivlin,
+    Mullins,
+    NeoHookean,
+    Ogden,
+    StVenantKirchhoff,
+    Viscoelastic,
+    Yeoh,
+)
 from pliant.mesh import Mesh, Surface, regions
 from pliant.models.kinds import stored_kinds
 from pliant.models.rigid import Obstacle
@@ -32,9 +44,10 @@ _CLASSES: dict[str, type] = {
     kind.__name__: kind
     for kind in (
         *(Mesh, Surface, Subspace),
-        *(Corotated, Linear, MooneyRivlin, NeoHookean, Ogden, StVenantKirchhoff, Viscoelastic, Yeoh),
+        *(Corotated, Linear, MooneyRivlin, NeoHookean, Ogden, StVenantKirchhoff, Yeoh),
+        *(CoupledMooneyRivlin, CoupledOgden, Mullins, Viscoelastic),
         *(Attachment, Channel, Facing, Sheath),
-        *(Cable, Cavity, ForcePoint, Slider, Hinge, Layer, Stiffness, BaseDrive),
+        *(Cable, Cavity, ForcePoint, Slider, Hinge, Layer, Stiffness, BaseDrive, Tendon),
         *(ContactBasis, ContactPoints, Training),
         *(Obstacle, Plane, Sphere, Capsule, Box, Cylinder, Pipe, Tubes),
         *regions.KINDS,

@@ -2,6 +2,6 @@
 
 from pliant.models.beam.beam import Beam
 from pliant.models.beam.model import BeamModel
-from pliant.models.beam.section import Circle, Rectangle, Section, Tube
+from pliant.models.beam.section import Circle, Rectangle, Section, Taper, Tube
 
-__all__ = ["Beam", "BeamModel", "Circle", "Rectangle", "Section", "Tube"]
+__all__ = ["Beam", "BeamModel", "Circle", "Rectangle", "Section", "Taper", "Tube"]

@@ -9,21 +9,27 @@ shear coefficient in Timoshenko's beam theory", J. Appl. Mech. 33, 1966.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Protocol
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from itertools import pairwise
+from typing import Any, Protocol
 
 import numpy as np
 
-from pliant.core.checks import non_negative, positive
+from pliant.core.checks import finite_array, non_negative, positive
 from pliant.core.errors import InputError
+from pliant.core.one_line import one_line
 from pliant.core.types import FloatArray
 
-__all__ = ["Circle", "Rectangle", "Section", "Tube"]
+__all__ = ["Circle", "Rectangle", "Section", "Taper", "Tube"]
 
 _AROUND = 24
 """Points of a round outline: a multiple of 2, 3 and 4, so that coarser drawings take every second to fourth."""
 _TERMS = 2.0 * np.arange(40) + 1.0
 """Odd n of Saint-Venant's series; its terms fall by n⁻⁵, so that 40 of them give eight digits."""
+
+_ALONG, _WEIGHTS = (part * 0.5 for part in np.polynomial.legendre.leggauss(8))
+"""Quadrature along a taper: exact for the polynomials of round sections, to rounding for J and κ of others."""
 
 
 class Section(Protocol):
@@ -173,3 +179,59 @@ class Rectangle:
         """Its corners (4, 2) m."""
         y, z = 0.5 * self.width, 0.5 * self.height
         return np.array([(-y, -z), (y, -z), (y, z), (-y, z)])
+
+
+@one_line
+@dataclass(frozen=True)
+class Taper:
+    """A cross-section that goes from `start` to `end`, of one kind; its dimensions vary linearly along the rod.
+
+    For `pl.Rod(section=…)`: one for the whole rod, or in a list one for each section of the rod, beside cross-sections
+    that do not vary. Stiffness and inertia are integrated along each section of the rod.
+    """
+
+    start: Section
+    end: Section
+
+    def __post_init__(self) -> None:
+        if type(self.start) is not type(self.end) or not isinstance(self.start, (Circle, Tube, Rectangle)):
+            names = " and ".join(type(one).__name__ for one in (self.start, self.end))
+            raise InputError(f"a Taper joins two cross-sections of one kind, Circle, Tube or Rectangle, got {names}")
+
+    def at(self, fraction: float) -> Section:
+        """The cross-section at `fraction`, in [0, 1], of the length."""
+        ends: tuple[Any, Any] = self.start, self.end
+        sizes = [[getattr(one, item.name) for item in fields(one)] for one in ends]
+        made: Section = type(ends[0])(*(a + fraction * (b - a) for a, b in zip(*sizes, strict=True)))
+        return made
+
+    def pieces(self, lengths: Any) -> tuple[Taper, ...]:
+        """The taper cut into pieces: so many equal ones, or with these lengths (or fractions of the whole)."""
+        given = np.ones(lengths) if isinstance(lengths, int) else finite_array("lengths of the pieces", lengths)
+        if given.ndim != 1 or not len(given) or not (given > 0.0).all():
+            raise InputError(f"pieces of a Taper need a count or lengths > 0, got {lengths!r}")
+        ends = np.concatenate([[0.0], np.cumsum(given)]) / given.sum()
+        cuts = [self.start, *(self.at(float(f)) for f in ends[1:-1]), self.end]
+        return tuple(Taper(a, b) for a, b in pairwise(cuts))
+
+    @property
+    def radius(self) -> float:
+        """The larger radius of both ends, m."""
+        return max(self.start.radius, self.end.radius)
+
+    def outline(self) -> FloatArray:
+        """The outline of the larger end, (k, 2) m."""
+        return max((self.start.outline(), self.end.outline()), key=lambda points: float(np.abs(points).max()))
+
+
+def section_at(section: Section | Taper, fraction: float) -> Section:
+    """The cross-section at `fraction`, in [0, 1], of a section of a rod."""
+    return section.at(fraction) if isinstance(section, Taper) else section
+
+
+def mean_of(section: Section | Taper, value: Callable[[Section], Any]) -> FloatArray:
+    """The mean of `value`, a number or a list of numbers of a cross-section, along a section of a rod."""
+    if not isinstance(section, Taper):
+        return np.asarray(value(section), float)
+    values = np.array([value(section.at(0.5 + float(x))) for x in _ALONG])
+    return np.asarray(np.tensordot(_WEIGHTS, values, axes=1))

@@ -9,6 +9,7 @@ import numpy as np
 
 from pliant.core.types import FloatArray
 from pliant.models.axis import Axis
+from pliant.models.beam.section import section_at
 from pliant.models.rod.projection import nearest_arc_lengths
 from pliant.models.rod.rod_map import RodMap
 
@@ -29,7 +30,7 @@ class RodAxis(Axis):
         return cls.of_elements(
             model,
             lengths,
-            model.spec.section_list,
+            [section_at(one, (k + 0.5) / count) for one in model.spec.section_list for k in range(count)],
             segments=np.stack([vertices[:-1], vertices[1:]], axis=1),
             map=RodMap.at(model, np.repeat(starts + 0.5 * lengths, count)),
         )

@@ -16,15 +16,13 @@ from pliant.core.lie import perpendicular
 from pliant.core.one_line import one_line
 from pliant.core.types import FloatArray, IntArray
 from pliant.mesh.mesh import rotation_matrix
-from pliant.models.beam.section import Section
+from pliant.models.beam.section import Section, Taper
 from pliant.models.pieces import Ends
 from pliant.models.rod import kinematics
 from pliant.models.rod.segments import RodPieces
-from pliant.models.slender import NO_DAMPING, SlenderBody
+from pliant.models.slender import NO_DAMPING, OF_MATERIAL, SlenderBody
+from pliant.models.slender_memory import STRAINS
 from pliant.models.volume.volume import Rayleigh
-
-STRAINS = ("twist", "bend_y", "bend_z", "stretch", "shear_y", "shear_z")
-"""The six strains of a rod, in the order of arrays: 1/m for the first three, no unit for the others."""
 
 
 @one_line
@@ -59,10 +57,15 @@ class Rod(SlenderBody):
     sections
         How many sections.
     section
-        `pl.sections.Circle(radius)`, `.Tube(outer, inner)` or `.Rectangle(width, height)`, m; or one for each section,
-        from the base on: a rod that tapers.
+        `pl.sections.Circle(radius)`, `.Tube(outer, inner)` or `.Rectangle(width, height)`, m; or
+        `pl.sections.Taper(start, end)` from the base to the tip; or a list of these, one for each section, from the
+        base on.
     young, poisson, density
         Pa, in (−1, 0.5], kg/m³.
+    material
+        In their place: one of `pl.materials` at small strain. `Viscoelastic` relaxes every strain; or one for each,
+        ``{"bending": …, "torsion": …}`` on the same base, of "bending", "torsion", "shear" and `strains`. Those that
+        are not named are elastic.
     strains
         Which strains may change: any of "twist", "bend_y", "bend_z", "stretch", "shear_y" and "shear_z", about and
         along the axes of the section (x along the rod). The others keep their rest value: without "stretch" the rod is
@@ -80,7 +83,8 @@ class Rod(SlenderBody):
         "fixed" (a `pl.Support` of node 0 with a rotation moves it), "free", or one freedom: `pl.Slide(axis)`,
         `pl.Turn(axis)`.
     damping
-        `pl.Rayleigh(mass=…, stiffness=…)`.
+        `pl.Rayleigh(mass=…, stiffness=…)`, with one stiffness coefficient (s) or one for each strain:
+        ``{"bending": …, "torsion": …, "stretch": …, "shear": …}``.
     contact_points
         Balls along each section that touch others, of the section's radius.
     name
@@ -91,9 +95,10 @@ class Rod(SlenderBody):
     sections: int
     _: KW_ONLY
     section: Any
-    young: float
-    poisson: float
-    density: float
+    young: float = OF_MATERIAL
+    poisson: float = OF_MATERIAL
+    density: float = OF_MATERIAL
+    material: Any = None
     strains: Sequence[str] = ("bend_y", "bend_z", "twist")
     rest_strain: Any = None
     start_strain: Any = None
@@ -144,15 +149,18 @@ class Rod(SlenderBody):
         return given.copy()
 
     @cached_property
-    def section_list(self) -> tuple[Section, ...]:
-        """Cross-section of each section."""
+    def section_list(self) -> tuple[Section | Taper, ...]:
+        """Cross-section of each section, or its taper."""
+        if isinstance(self.section, Taper):
+            return self.section.pieces(self.lengths)
         given = tuple(self.section) if isinstance(self.section, (tuple, list)) else (self.section,) * self.sections
         if len(given) != self.sections:
             raise InputError(
                 f"section of {self.name!r} must be one or {self.sections}, one for each section, got {len(given)}"
             )
         for one in given:
-            self.check_section(one)
+            if not isinstance(one, Taper):
+                self.check_section(one)
         return given
 
     @cached_property

@@ -17,6 +17,7 @@ from scipy import sparse
 from pliant.core.arrays import csr, writable
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray, IndexArray, IntArray
+from pliant.models.beam.section import section_at
 from pliant.models.point_map import PointMap
 from pliant.models.rod import geometric, kinematics, rates
 from pliant.models.rod.projection import nearest_arc_lengths
@@ -69,7 +70,9 @@ class RodMap(PointMap):
         points, q = np.atleast_2d(np.asarray(points, np.float64)), model.initial()[0]
         axis = cls.at(model, nearest_arc_lengths(q, model.spec.lengths, points))
         distance = np.linalg.norm(axis.points(q) - points, axis=1)
-        outer = np.array([np.linalg.norm(s.outline(), axis=1).max() for s in model.spec.section_list])[axis.section]
+        sections, where = model.spec.section_list, zip(axis.section, axis.fraction, strict=True)
+        there = [section_at(sections[k], float(t)).outline() for k, t in where]
+        outer = np.array([np.linalg.norm(outline, axis=1).max() for outline in there])
         beyond = distance - (1.0 + 1e-9) * (outer + reach)
         if (beyond > 0.0).any():
             worst = int(np.argmax(beyond))

@@ -13,6 +13,7 @@ from pliant.core.checks import finite_array, finite_number
 from pliant.core.errors import InputError
 from pliant.core.one_line import one_line
 from pliant.core.types import FloatArray, IntArray
+from pliant.models.beam.section import section_at
 from pliant.models.rod import inertia, kinematics
 from pliant.models.rod.rod import Rod
 from pliant.models.volume.loads import PointLoad
@@ -85,10 +86,11 @@ def build_stations(spec: Rod, loads: Sequence[Any]) -> tuple[Stations, tuple[Loa
     count = spec.sections
     section = np.repeat(np.arange(count), GAUSS_POINTS)
     fraction = np.tile(0.5 * (1.0 + xi), count)
+    there = [[section_at(s, float(t)) for t in fraction[:GAUSS_POINTS]] for s in spec.section_list]
     per_length = spec.density * np.array(
-        [(s.area, s.second_moments[1], s.second_moments[0]) for s in spec.section_list]
+        [[(s.area, s.second_moments[1], s.second_moments[0]) for s in points] for points in there]
     )
-    mu = (0.5 * weights[None, :, None] * (spec.lengths[:, None] * per_length)[:, None]).reshape(-1, 3)
+    mu = (0.5 * weights[None, :, None] * (spec.lengths[:, None, None] * per_length)).reshape(-1, 3)
     loaded = [_load_stations(spec, load) for load in loads]
     extra = [np.concatenate([p[k] for p in loaded]) if loaded else np.zeros(0) for k in range(2)]
     owner = np.concatenate([np.full(len(section), -1), *(np.full(len(p[0]), k) for k, p in enumerate(loaded))])

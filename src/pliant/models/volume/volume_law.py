@@ -5,8 +5,7 @@ from __future__ import annotations
 from math import inf, log
 
 from pliant.core.kernels import inline
-from pliant.materials.laws import NEO_HOOKEAN, VOLUMETRIC
-from pliant.materials.volumetric import volumetric_energy
+from pliant.materials.laws import volume_response
 
 BARRIER = 100
 """Code of the barrier among the laws of volume, beyond those of materials; its one parameter is a modulus, Pa."""
@@ -35,5 +34,4 @@ def volume_law(law, p, J):
         d, ln = J - UPRIGHT, log(J / UPRIGHT)
         first = -p[0] * (2.0 * d * ln + d * d / J)
         return -p[0] * d * d * ln, first, -p[0] * (2.0 * ln + 4.0 * d / J - d * d / (J * J))
-    modulus = p[1] if law == NEO_HOOKEAN else p[0]
-    return volumetric_energy(int(p[VOLUMETRIC]), modulus, J)
+    return volume_response(law, p, J)
