@@ -18,8 +18,9 @@ from scipy import sparse
 from pliant.constraints import Rows
 from pliant.constraints.condense import compliance
 from pliant.constraints.contact_curvature import ContactCurvature
+from pliant.constraints.rows import COMPLIANT
 from pliant.core.arrays import transposed_product
-from pliant.core.types import FloatArray
+from pliant.core.types import FloatArray, IndexArray
 from pliant.models.free_modes import FreeModes
 from pliant.models.model import Factor, System
 from pliant.solvers.contact import Law, MixedProblem
@@ -65,7 +66,7 @@ def refined(
     of constraints, N (and N·m). `modes` are the free rigid motions of bodies, which stay out of dx. The geometric
     stiffness of contacts, `curvature`, is a part of K where it is given and leaves it positive definite.
     """
-    active = _Active(factors, rows, problem, lam, modes)
+    active, springs = _Active(factors, rows, problem, lam, modes), _Springs.of(rows)
     pushes = [np.zeros_like(x) for x in dx] if rows is None else _pulled(rows.H, lam, dx)
     Kx = _product(stiffness, None, dx)
     if curvature is not None:
@@ -80,7 +81,7 @@ def refined(
     for _ in range(MOST_ITERATIONS):
         if not weight > 0.0 or not first:
             break
-        Kd = _product(stiffness, curvature, d)
+        Kd = springs.added(_product(stiffness, curvature, d), d)
         stretch = _dot(d, Kd)
         if stretch <= 1e-12 * weight:
             stable = False
@@ -99,7 +100,7 @@ def refined(
         return Refined(list(dx), lam, active.slips)
     new = lam
     if rows is not None:
-        asked = active.forces(factors, g, lam)
+        asked = springs.yielding(active.forces(factors, g, lam), e)
         new = _lawful(rows, asked)
         if np.abs(new - asked).max(initial=0.0) > LAWLESS * np.abs(asked).max(initial=0.0):
             return Refined(list(dx), lam, stable)
@@ -119,6 +120,7 @@ def unstable_motion(
     resists a motion that would start from the equilibrium.
     """
     active, rng = _Active(factors, rows, problem, lam, modes, stuck=True), np.random.default_rng(0)
+    springs = _Springs.of(rows)
     random = [rng.standard_normal(system.r.shape) for system in stiffness]
     g = [system.product(x) for system, x in zip(stiffness, random, strict=True)]  # zero where DoFs are constrained
     z = active.projected(factors, g)
@@ -126,7 +128,7 @@ def unstable_motion(
     for _ in range(MOST_ITERATIONS):
         if not weight > 0.0:
             return None
-        Kd = [system.product(x) for system, x in zip(stiffness, d, strict=True)]
+        Kd = springs.added([system.product(x) for system, x in zip(stiffness, d, strict=True)], d)
         curvature = _dot(d, Kd)
         if curvature < -1e-9 * weight:
             return d
@@ -138,6 +140,39 @@ def unstable_motion(
         before, weight = weight, _dot(g, z)
         d = [a + weight / before * b for a, b in zip(z, d, strict=True)]
     return None
+
+
+class _Springs(NamedTuple):
+    """The rows `own` (k,) of springs, their H (k, unknowns) and stiffness s (k,), N/m, which belong to K."""
+
+    own: IndexArray
+    H: list[sparse.csr_matrix]
+    s: FloatArray
+
+    @classmethod
+    def of(cls, rows: Rows | None) -> _Springs:
+        """Those among `rows`."""
+        if rows is None or not (rows.law == COMPLIANT).any():
+            return cls(np.zeros(0, np.int64), [], np.zeros(0))
+        own = np.flatnonzero(rows.law == COMPLIANT)
+        return cls(own, [H[own] for H in rows.H], 1.0 / rows.upper[own])
+
+    def added(self, Kx: Motion, x: Motion) -> Motion:
+        """`Kx` with the stiffness of the springs in the motion x."""
+        if not len(self.own):
+            return Kx
+        force = self._resisting(x)
+        return [a + b for a, b in zip(Kx, _pulled(self.H, force, x), strict=True)]
+
+    def yielding(self, lam: FloatArray, e: Motion) -> FloatArray:
+        """λ (rows,) of the springs after the further motion e."""
+        if len(self.own):
+            lam = lam.copy()
+            lam[self.own] -= self._resisting(e)
+        return lam
+
+    def _resisting(self, x: Motion) -> FloatArray:
+        return np.asarray(self.s * sum(H @ each.ravel() for H, each in zip(self.H, x, strict=True)))
 
 
 class _Active:

@@ -198,6 +198,7 @@ class World:
         triples = list(zip(self.models, state.q, state.v, strict=True))
         kinetic = sum(model.kinetic_energy(q, v) for model, q, v in triples)
         elastic = sum(model.elastic_energy(q) for model, q, _ in triples)
+        elastic += sum(constraint.elastic_energy(state.q) for constraint in self.constraints)
         gravity = values.get("gravity", self.gravity)
         potential = sum(model.potential_energy(q, gravity, values) for model, q, _ in triples)
         total = kinetic + elastic + potential
