@@ -65,7 +65,7 @@ GROUPS = {
     "Scenes and worlds": "Scene World State StepInfo Status",
     "Bodies": "Volume Rod Beam RigidBody Obstacle",
     "Parts of bodies": "Fibre Support PointLoad PressureLoad TractionLoad RodLoad Rayleigh Slide Turn",
-    "Actuators": "Cable Cavity Hinge Slider BaseDrive ForcePoint Layer Stiffness",
+    "Actuators": "Cable Tendon Cavity Hinge Slider BaseDrive ForcePoint Layer Stiffness",
     "Constraints": "Channel Sheath Facing Spring",
     "Steppers": "ImplicitEuler ImplicitMidpoint DampedMidpoint QuasiStatic Geometric",
     "Inverse control": "Inverse Effector LengthEffector OrientationEffector VolumeEffector MovedSupport",

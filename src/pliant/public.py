@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from pliant import control, materials, mesh, recordings, robots, solvers
-from pliant.actuators import BaseDrive, Cable, Cavity, ForcePoint, Hinge, Layer, Slider, Stiffness, values
+from pliant.actuators import BaseDrive, Cable, Cavity, ForcePoint, Hinge, Layer, Slider, Stiffness, Tendon, values
 from pliant.actuators.values import Displacement, Force, Pressure, VolumeGrowth, VolumeRatio
 from pliant.constraints.channel import Channel
 from pliant.constraints.facing import Facing
@@ -127,6 +127,7 @@ __all__ = [
     "StepInfo",
     "Stiffness",
     "Support",
+    "Tendon",
     "TractionLoad",
     "Turn",
     "Volume",

@@ -20,16 +20,15 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 
-from pliant.actuators.drive import USUAL_SHORTENING, USUAL_TRAVEL, ActuatorRows, ControlRange, ForceActuator
-from pliant.actuators.limits import Command, Limits, command, per_second
+from pliant.actuators.drive import USUAL_SHORTENING, USUAL_TRAVEL
+from pliant.actuators.limits import per_second
 from pliant.actuators.strands import Middles, Strand
-from pliant.actuators.values import Cut, Displacement, Force, LengthRatio
+from pliant.actuators.tension import CableMemory, TensionActuator, TensionRows
 from pliant.constraints.keys import CABLE_FRICTION, row_keys
-from pliant.constraints.memory import Memory
 from pliant.constraints.row_blocks import RowBlocks
-from pliant.constraints.rows import RowLaw, Rows, RowView, Stiffnesses, model_index
+from pliant.constraints.rows import Rows, RowView, Stiffnesses, model_index
 from pliant.core.arrays import frozen
-from pliant.core.checks import finite_array, non_negative, positive
+from pliant.core.checks import finite_array, non_negative
 from pliant.core.errors import InputError
 from pliant.core.one_line import one_line
 from pliant.core.types import FloatArray, IndexArray, IntArray
@@ -38,9 +37,6 @@ from pliant.models.pieces import ROUNDED
 from pliant.models.polyline import segments, shortening_slope
 from pliant.models.volume import Fibre
 
-CUT = Command(by_force=True, amount=0.0, for_good=True)
-_LOOSE = (int(RowLaw.IMPOSED), -np.inf, np.inf, 0.0)
-"""Law, bounds and target of a cable that has been cut."""
 _CLOSED = 0.05
 """Length of a piece over the mean of the cable's below which its direction is lost: its ends pass each other."""
 _SHORT = 0.5
@@ -54,7 +50,7 @@ tension is wrong by the sagitta, 3 % of the length of the piece.
 @one_line
 @per_second
 @dataclass(frozen=True, eq=False)
-class Cable(ForceActuator):
+class Cable(TensionActuator):
     """A cable through `via_points` (k, 3) m of `body`, given in the frame of its mesh; the last one is the anchor.
 
     body
@@ -81,8 +77,6 @@ class Cable(ForceActuator):
     via_points: Any
     _: KW_ONLY
     pull_point: Any = None
-    min_force: float = 0.0
-    friction: float = 0.0
     guide_stiffness: float = 0.0
     reach: float = 0.0
     name: str = "cable"
@@ -95,9 +89,7 @@ class Cable(ForceActuator):
             raise InputError(f"{self.name!r} has {len(points)} via points but {len(self.body)} bodies; give one each")
         if not self.bodies:
             raise InputError(f"every point of {self.name!r} is fixed in the world; give a body for at least one")
-        non_negative(f"min_force of {self.name!r}", self.min_force, unit="N")
         non_negative(f"reach of {self.name!r}", self.reach, unit="m")
-        non_negative(f"friction of {self.name!r}", self.friction)
         non_negative(f"guide_stiffness of {self.name!r}", self.guide_stiffness, unit="N")
         super().__post_init__()
 
@@ -122,33 +114,11 @@ class Cable(ForceActuator):
             owners.insert(0, None)
         return CableRows(self, via, tuple(_strand(self, body, via, owners) for body in self.bodies), key)
 
-    def control_range(self) -> ControlRange:
-        """The range of a slider: the shortening; the tension where only that is limited."""
-        if np.isfinite(self.max_displacement):
-            return ControlRange(Displacement, "m", 0.0, self.max_displacement, 0.0)
-        if np.isfinite(self.max_force):
-            low = max(self.min_force, 0.0)
-            return ControlRange(Force, "N", low, self.max_force, low)
+    @property
+    def usual_shortening(self) -> float:
+        """Slider range, m, where neither shortening nor tension is limited."""
         length = float(np.linalg.norm(np.diff(np.asarray(self.via_points, float), axis=0), axis=1).sum())
-        high = min(USUAL_TRAVEL["m"], USUAL_SHORTENING * length) if len(self.bodies) == 1 else USUAL_TRAVEL["m"]
-        return ControlRange(Displacement, "m", 0.0, float(f"{high:.2g}"), 0.0, "max_displacement")
-
-    def command(self, value: Any) -> Command:
-        """A checked command from a control value."""
-        if isinstance(value, Displacement):
-            return command(self.name, value, self._released, displacement=self.kinds[0], force=self.kinds[1])
-        if isinstance(value, Cut):
-            return CUT
-        if isinstance(value, LengthRatio):
-            value = Displacement((1.0 - positive(f"LengthRatio of {self.name!r}", value.value)) * self.rest_length)
-        if isinstance(value, Force):
-            non_negative(f"force of {self.name!r}", value.value, unit="N")
-        return command(self.name, value, self._released, displacement=self.kinds[0], force=self.kinds[1])
-
-    @cached_property
-    def _released(self) -> Limits:
-        """Limits of commands: a motor may release its tension."""
-        return replace(self.limits, lower=0.0)
+        return min(USUAL_TRAVEL["m"], USUAL_SHORTENING * length) if len(self.bodies) == 1 else USUAL_TRAVEL["m"]
 
     @property
     def rest_length(self) -> float:
@@ -175,14 +145,7 @@ class Cable(ForceActuator):
 
 
 @dataclass(frozen=True, eq=False)
-class CableMemory(Memory):
-    """Whether the cable has been cut."""
-
-    cut: bool
-
-
-@dataclass(frozen=True, eq=False)
-class CableRows(ActuatorRows):
+class CableRows(TensionRows):
     """The rows of one cable: its motor's, and with friction those of its via points. `fixed` (k, 3) m are all points in
     the frames they were given in; `rest_length` is L₀, m, and `rest_lengths` (s,) those of its segments.
     """
@@ -195,7 +158,6 @@ class CableRows(ActuatorRows):
     rest_lengths: FloatArray = field(default_factory=lambda: np.zeros(0))
     middles: tuple[Middles, ...] = ()
 
-    memory_type = CableMemory
     drawn_as: ClassVar[str | None] = "cable"
 
     def couplings(self, body: Any) -> list[IntArray]:
@@ -234,10 +196,6 @@ class CableRows(ActuatorRows):
         """Length along the via points, m."""
         return float(np.linalg.norm(np.diff(self.path(q), axis=0), axis=1).sum())
 
-    def displacement(self, q: Sequence[FloatArray]) -> float:
-        """Shortening of the cable, m."""
-        return self.rest_length - self.length(q)
-
     def path(self, q: Sequence[FloatArray]) -> FloatArray:
         """Points along the cable, the pull point first, (k, 3), m, with the models at q."""
         if len(self.strands) == 1 and len(self.strands[0].order) == len(self.fixed):
@@ -250,10 +208,7 @@ class CableRows(ActuatorRows):
     def rows(self, view: RowView, found: Any = None) -> tuple[Rows, CableMemory | None]:
         """Shortening and its gradient; with friction also the slip at each via point."""
         spec, H = self.spec, view.blank(1)
-        given: Command = view.controls.get(spec, self._idle)
-        motor, memory = self.law(view, self._idle), None
-        if given.for_good or (view.memory is not None and view.memory.cut):
-            motor, memory = _LOOSE, CableMemory(True)
+        motor, memory = self.motor_law(view)
         if self._is_simple:
             strand = self.strands[0]
             length, H[strand.index] = strand.pieces.map.shortening(view.q[strand.index], strand.order, self.fixed)
@@ -318,7 +273,7 @@ class CableRows(ActuatorRows):
                 yield strand.index, K
                 return
         lengths, units = self._segments(q)
-        across = scale * self._tensions(lam, len(lengths)) / lengths
+        across = scale * self.tensions(lam, len(lengths)) / lengths
         squares = np.einsum("si,si->s", units, units)
         bounded = (squares < ROUNDED).astype(np.float64)  # λ ℓ is λ ℓ²/2ε there, of the stiffness λ/ε all around
         if bounded.any():
@@ -338,19 +293,12 @@ class CableRows(ActuatorRows):
         if not lam[0] > 0.0:
             return
         lengths, units = self._segments(q)
-        tension = scale * self._tensions(lam, len(lengths))
+        tension = scale * self.tensions(lam, len(lengths))
         for strand in self.strands:
             own = strand.own
             K = strand.pieces.turning_stiffness(q[strand.index], tension[own], units[own], lengths[own])
             if K is not None:
                 yield strand.index, K
-
-    def _tensions(self, lam: FloatArray, count: int) -> FloatArray:
-        """Tension of each of `count` segments, N."""
-        tension = np.full(count, lam[0])
-        if self.spec.friction:
-            tension[1:] -= np.cumsum(lam[1:])
-        return tension
 
     def _segments(self, q: Sequence[FloatArray]) -> tuple[FloatArray, FloatArray]:
         """Lengths (s,), m, rounded near zero, and directions (s, 3) of the segments with the models at q."""
@@ -364,11 +312,6 @@ class CableRows(ActuatorRows):
     def _is_simple(self) -> bool:
         """Whether it runs through one body, without friction."""
         return len(self.strands) == 1 and not self.spec.friction
-
-    @cached_property
-    def _idle(self) -> Command:
-        """The command of a cable without one: its least tension."""
-        return Command(by_force=True, amount=self.spec.min_force)
 
     def _pull_back(self, view: RowView, units: FloatArray, H: RowBlocks) -> None:
         """Fill H with −∂L/∂q of the models, from the directions of the segments."""
@@ -393,16 +336,7 @@ class CableRows(ActuatorRows):
         before, _ = self._segments(view.start)
         slip = beyond @ (lengths - before)
         turn = np.arccos(np.clip(np.einsum("si,si->s", units[:-1], units[1:]), -1.0, 1.0))
-        law, lower, upper, target = motor
-        return Rows.of(
-            H,
-            np.concatenate([[gap], slip]),
-            np.concatenate([[law], np.full(inner, RowLaw.CAPSTAN)]),
-            lower=np.concatenate([[lower], -np.expm1(self.spec.friction * turn)]),
-            upper=np.concatenate([[upper], -np.expm1(-self.spec.friction * turn)]),
-            target=np.concatenate([[target], np.zeros(inner)]),
-            key=self.stiff_keys,
-        )
+        return self.capstan_rows(H, motor, gap, slip, turn, self.stiff_keys)
 
 
 def _strand(spec: Cable, body: Any, via: FloatArray, owners: Sequence[Any]) -> Strand:

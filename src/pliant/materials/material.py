@@ -70,6 +70,11 @@ class Material:
         """How its shear stress fades, see `materials.viscoelastic`; None of an elastic material."""
         return None
 
+    @property
+    def softening(self) -> Any:
+        """Coefficients of its softening, see `materials.mullins`; None of a material that does not soften."""
+        return None
+
     def energy(self, F: FloatArray, *, part: Part = Part.TOTAL) -> FloatArray:
         """Energy density in J/m³, shape (…), at deformation gradients F (…, 3, 3); inf where it is undefined."""
         return self._evaluate(F, part, Tangent.EXACT)[0]

@@ -16,6 +16,7 @@ import numpy as np
 
 from pliant.core.checks import finite_array, positive
 from pliant.core.errors import InputError, MeshError
+from pliant.core.progress import waiting
 from pliant.core.types import FloatArray, IntArray
 from pliant.core.units import metres_per
 from pliant.mesh.elements import ElementName
@@ -118,14 +119,16 @@ def _meshed_shells(
     what: str,
 ) -> Mesh:
     bounds = np.stack([surface.points[surface.nodes].min(axis=0), surface.points[surface.nodes].max(axis=0)])
+    expected = f", about {sizes.cells}" if isinstance(sizes, CellSizes) else ""
     with drawing(_uniform(sizes, bounds)) as gmsh, _sized(gmsh, sizes, bounds):
         try:
             loops = _kept(gmsh, shells) if keep else _remeshed(gmsh, shells)
             gmsh.model.geo.addVolume([gmsh.model.geo.addSurfaceLoop(tags) for tags in loops])
             gmsh.model.geo.synchronize()
-            gmsh.model.mesh.generate(3)
-            if keep or isinstance(sizes, CellSizes):  # irregular triangles and changing sizes cause slivers
-                gmsh.model.mesh.optimize("Netgen")
+            with waiting(f"filling {what} with tetrahedra{expected}"):
+                gmsh.model.mesh.generate(3)
+                if keep or isinstance(sizes, CellSizes):  # irregular triangles and changing sizes cause slivers
+                    gmsh.model.mesh.optimize("Netgen")
         except MeshError:
             raise
         except Exception as error:

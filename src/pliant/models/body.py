@@ -172,6 +172,10 @@ class Model:
         """Elastic energy, J."""
         return 0.0
 
+    def stored_energy(self, q: FloatArray, history: FloatArray | None) -> float:
+        """Elastic energy, J, of a body whose material remembers `history`: what unloading gives back."""
+        return self.elastic_energy(q)
+
     def potential_energy(self, q: FloatArray, gravity: FloatArray, controls: Mapping[Any, FloatArray]) -> float:
         """Potential of gravity and loads, J, up to a constant."""
         raise NotImplementedError
@@ -263,11 +267,17 @@ class Model:
         """Displacements of its nodes from its rest shape, (n, 3), m."""
         self._lacks("deformable volume")
 
-    def element_energies(self, q: FloatArray) -> FloatArray:
-        """Elastic energy of each element, (m,), J; they sum to that of the body."""
+    def element_energies(self, q: FloatArray, history: FloatArray | None = None) -> FloatArray:
+        """Elastic energy of each element, (m,), J; they sum to that of the body. `history` is what its material
+        remembers.
+        """
         self._lacks("deformable volume")
 
-    def section_forces(self, q: FloatArray) -> FloatArray:
+    def lost_energies(self, history: FloatArray | None) -> FloatArray:
+        """Energy of each element that the softening of its material has taken, (m,), J."""
+        self._lacks("deformable volume")
+
+    def section_forces(self, q: FloatArray, history: FloatArray | None = None) -> FloatArray:
         """Forces (N) and moments (N·m) in its cross-sections, (m, 2, 6) or (m, 6), in the frame of the element."""
         self._lacks("beam")
 
@@ -279,7 +289,7 @@ class Model:
         """Largest axial strain at the border of each section, (m,), no unit."""
         self._lacks("rod")
 
-    def fibre_stress(self, q: FloatArray) -> FloatArray:
+    def fibre_stress(self, q: FloatArray, history: FloatArray | None = None) -> FloatArray:
         """Largest axial stress at the border of each section, (m,), Pa."""
         self._lacks("rod")
 

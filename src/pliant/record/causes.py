@@ -48,7 +48,7 @@ def _sentence(name: str, ratio: Any, pressure: float) -> str:
 def straining(world: World, forces: Sequence[RecordedRows]) -> str | None:
     """The cable whose tension has grown without bound at the end of recorded `forces`, in a sentence, or None."""
     constraints: Any = world.constraints
-    cables = {rows.spec.name for rows in constraints if hasattr(getattr(rows, "spec", None), "via_points")}
+    cables = {rows.spec.name for rows in constraints if hasattr(getattr(rows, "spec", None), "usual_shortening")}
     for rows in forces:
         if rows.names[0] in cables and len(rows.values) >= 4:
             before, last = np.abs(rows.values[-4, 1]), np.abs(rows.values[-1, 1])

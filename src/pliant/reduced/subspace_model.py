@@ -47,8 +47,8 @@ class SubspaceModel(VolumeModel):
             )
         if model.memory is not None:
             raise InputError(
-                f"{model.name!r} is viscoelastic, and a reduced body has no memory of its strains: reduce it with the "
-                "base of its material, or reduce only its contacts (contact_tolerance)"
+                f"{model.name!r} is viscoelastic or softens, and a reduced body has no memory of its strains: reduce "
+                "it with the base of its material, or reduce only its contacts (contact_tolerance)"
             )
         modes = _zero_at_supports(model, np.array(subspace.modes, np.float64, order="C"))
         if subspace.curvature is not None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from pliant.actuators import CableRows, CavityRows
+from pliant.actuators import CavityRows, TensionRows
 from pliant.core.types import FloatArray
 from pliant.models.body import Model
 from pliant.models.rigid import Obstacle
@@ -33,7 +33,7 @@ class SceneContents:
 
     bodies: tuple[RecordedBody, ...]
     obstacles: tuple[Obstacle, ...] = ()
-    strands: tuple[CableRows, ...] = ()
+    strands: tuple[TensionRows, ...] = ()
     models: Mapping[int, Model] = field(default_factory=dict)
     chambers: tuple[CavityRows, ...] = ()
     tints: tuple[str, ...] = ()

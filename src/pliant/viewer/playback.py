@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pliant.actuators import ActuatorRows, Cable, Cavity
+from pliant.actuators import ActuatorRows, Cavity, TensionActuator
 from pliant.core.types import FloatArray
 from pliant.record import Run
 from pliant.viewer.appearance import PRESSURE, TENSION, Appearance
@@ -117,7 +117,7 @@ class Playback(Viewer):
         run, instant = self.run, float(self.run.times[frame])
         obstacles = () if run.world is None else tuple(one.pose(instant) for one in run.world.obstacles)
         q = tuple(positions[frame] for positions in run.positions)
-        tensions, pressures = (self._forces(kind)[frame] for kind in (Cable, Cavity))
+        tensions, pressures = (self._forces(kind)[frame] for kind in (TensionActuator, Cavity))
         return Frame(instant, q, obstacles, tensions, pressures, run.contacts(frame))
 
     def _forces(self, kind: type) -> FloatArray:
@@ -129,7 +129,7 @@ class Playback(Viewer):
 
     def _widen(self) -> None:
         """Scales that take in the whole run."""
-        for kind, mode, factor in ((Cable, TENSION, 1.0), (Cavity, PRESSURE, 1e-3)):
+        for kind, mode, factor in ((TensionActuator, TENSION, 1.0), (Cavity, PRESSURE, 1e-3)):
             values = self._forces(kind)
             if values.size:
                 self.appearance.widen(mode, factor * np.abs(values).max())

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from pliant.actuators import BaseDrive, Cable, Cavity, ForcePoint, Hinge, Layer, Slider, Stiffness
+from pliant.actuators import BaseDrive, Cable, Cavity, ForcePoint, Hinge, Layer, Slider, Stiffness, Tendon
 from pliant.actuators.limits import PER_STEP
 from pliant.collision import Box, Capsule, Cylinder, MeshObstacle, Pipe, Plane, Sphere, Tubes
 from pliant.constraints.attachment import Attachment
@@ -28,6 +28,7 @@ from pliant.materials import (
     CoupledOgden,
     Linear,
     MooneyRivlin,
+    Mullins,
     NeoHookean,
     Ogden,
     StVenantKirchhoff,
@@ -44,10 +45,10 @@ _CLASSES: dict[str, type] = {
     kind.__name__: kind
     for kind in (
         *(Mesh, Surface, Subspace),
-        *(Corotated, Linear, MooneyRivlin, NeoHookean, Ogden, StVenantKirchhoff, Viscoelastic, Yeoh),
-        *(CoupledMooneyRivlin, CoupledOgden),
+        *(Corotated, Linear, MooneyRivlin, NeoHookean, Ogden, StVenantKirchhoff, Yeoh),
+        *(CoupledMooneyRivlin, CoupledOgden, Mullins, Viscoelastic),
         *(Attachment, Channel, Facing, Sheath, Spring),
-        *(Cable, Cavity, ForcePoint, Slider, Hinge, Layer, Stiffness, BaseDrive),
+        *(Cable, Cavity, ForcePoint, Slider, Hinge, Layer, Stiffness, BaseDrive, Tendon),
         *(ContactBasis, ContactPoints, Training),
         *(Obstacle, Plane, Sphere, Capsule, Box, Cylinder, Pipe, Tubes),
         *regions.KINDS,

@@ -26,8 +26,9 @@ class State:
 
     `q` and `v` hold, for each body in the order of the world, positions (n, 3) in m and velocities (n, 3) in m/s;
     `lam` (rows,) the multipliers of the last step's rows, in N, which warm-start the next. `time` is in s. `memories`
-    are what the constraints remember, `histories` the stresses that the material of each body does, Pa, None for those
-    without memory (`models.volume.memory`); empty: all are relaxed.
+    are what the constraints remember, `histories` the stresses that the material of each body does, Pa (of rods and
+    beams section forces), None for those without memory (`models.volume.memory`, `models.slender_memory`); empty: all
+    are relaxed.
     """
 
     world: World
@@ -71,9 +72,10 @@ class State:
     def section_forces(self, beam: Any) -> FloatArray:
         """Internal forces at both ends of each beam element, (m, 2, 6), in its frame: axial force (> 0 in tension),
         shear along y and z (N), torque and bending moments about y and z (N·m), exerted by the part beyond the section
-        on the part before it. Of a rod one for each section, (N, 6); 0 for strains that the rod does not have.
+        on the part before it. Of a rod one for each section, (N, 6); 0 for strains that the rod does not have. Of
+        viscoelastic bodies with the forces of their branches, without those of the viscosity.
         """
-        return self._model(beam).section_forces(self._q(beam))
+        return self._model(beam).section_forces(self._q(beam), self._history(beam))
 
     def strains(self, rod: Any) -> FloatArray:
         """Strains of the sections of a rod, (N, 6): twist, bend_y and bend_z (1/m), stretch, shear_y and shear_z."""
@@ -85,7 +87,7 @@ class State:
 
     def fibre_stress(self, rod: Any) -> FloatArray:
         """Largest stress along a rod at the border of each section, from bending and stretch, (N,), Pa."""
-        return self._model(rod).fibre_stress(self._q(rod))
+        return self._model(rod).fibre_stress(self._q(rod), self._history(rod))
 
     def pose(self, body: Any) -> FloatArray:
         """Position (row 0, m) and rotation matrix (rows 1 to 3) of a rigid `body`, or of the base of a rod, (4, 3)."""
@@ -133,8 +135,7 @@ class State:
         """Cauchy stress, Pa, (m, 3, 3) at "cells" or (n, 3, 3) at "nodes"; of viscoelastic materials with the stresses
         of their branches, without that of the viscosity.
         """
-        history = self.histories[self.world.index(body)] if self.histories else None
-        return self._at(body, self._model(body).cell_stress(self._q(body), history), at)
+        return self._at(body, self._model(body).cell_stress(self._q(body), self._history(body)), at)
 
     def strain(self, body: Any, *, at: str = "cells") -> FloatArray:
         """Green–Lagrange strain, (m, 3, 3) at "cells" or (n, 3, 3) at "nodes"."""
@@ -145,8 +146,14 @@ class State:
         return von_mises(self.stress(body, at=at))
 
     def elastic_energy(self, body: Any) -> FloatArray:
-        """Elastic energy of each cell of a volume, element of a beam or section of a rod, (m,), J."""
-        return self._model(body).element_energies(self._q(body))
+        """Elastic energy of each cell of a volume, element of a beam or section of a rod, (m,), J; of a material that
+        softens (`pl.materials.Mullins`) what unloading gives back.
+        """
+        return self._model(body).element_energies(self._q(body), self._history(body))
+
+    def lost_energy(self, body: Any) -> FloatArray:
+        """Energy of each cell of a volume, (m,), J, that the softening of `pl.materials.Mullins` has taken for ever."""
+        return self._model(body).lost_energies(self._history(body))
 
     def kinetic_energy(self) -> float:
         """Kinetic energy of all bodies, J."""
@@ -158,6 +165,9 @@ class State:
         from pliant.world.storage import save_state
 
         return save_state(self, path)
+
+    def _history(self, body: Any) -> FloatArray | None:
+        return self.histories[self.world.index(body)] if self.histories else None
 
     def _q(self, body: Any) -> FloatArray:
         return self.q[self.world.index(body)]

@@ -196,8 +196,9 @@ class World:
     def energy_at(self, state: State, values: Mapping[Any, FloatArray]) -> dict[str, float]:
         """`energy` with checked controls."""
         triples = list(zip(self.models, state.q, state.v, strict=True))
+        histories = state.histories or (None,) * len(self.models)
         kinetic = sum(model.kinetic_energy(q, v) for model, q, v in triples)
-        elastic = sum(model.elastic_energy(q) for model, q, _ in triples)
+        elastic = sum(model.stored_energy(q, known) for (model, q, _), known in zip(triples, histories, strict=True))
         elastic += sum(constraint.elastic_energy(state.q) for constraint in self.constraints)
         gravity = values.get("gravity", self.gravity)
         potential = sum(model.potential_energy(q, gravity, values) for model, q, _ in triples)

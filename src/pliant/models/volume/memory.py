@@ -1,4 +1,5 @@
-"""The memory of a viscoelastic volume: stresses of the branches at its integration points (`materials.viscoelastic`).
+"""The memory of a volume: stresses of the branches at its integration points (`materials.viscoelastic`), and largest
+energies of those that soften (`models.volume.softening`).
 
 At a point of a step the stress is
 
@@ -6,7 +7,7 @@ At a point of a step the stress is
 
 with Sₙ, Qᵢ of the start. The first part is the elastic law with a stiffer shear; H does not change within the step, so
 that its forces are linear in the positions: fₐ = w F H Gₐ, Kₐᵦ = w (Gₐ · H Gᵦ) I. A step costs one more pass over the
-points, at its end, however many branches there are.
+points, at its end, however many branches there are. Where the material softens, S is the softened stress η S.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from pliant.materials.viscoelastic import Relaxation, with_shear
 from pliant.models.scheme import Scheme
 from pliant.models.volume.assembly import deformation_gradient, gather_gradients
 from pliant.models.volume.points import Points
+from pliant.models.volume.softening import Softened, SofteningPoints
 from pliant.models.volume.split import chosen_points
 
 NARROW = 0.05
@@ -44,10 +46,11 @@ class Factors:
 
 @dataclass(frozen=True, eq=False)
 class Memory:
-    """What the points of a volume remember: `points` of the shear part, those of the volume that are `chosen`, and the
-    relaxation of each material.
+    """What the points of a volume remember: `points` of the shear part, those of the volume that are `chosen`, the
+    relaxation of each material, and the points that soften.
 
-    A history is an array (p, 1 + branches, 6): S and the stresses Q of the branches, Pa, as xx, yy, zz, xy, xz, yz.
+    A history is an array (p, rows, 6). Where a material relaxes, the first rows are S and the stresses Q of the
+    branches, Pa, as xx, yy, zz, xy, xz, yz; where one softens, the last row begins with the largest energy, J/m³.
     """
 
     points: Points
@@ -57,6 +60,7 @@ class Memory:
     table: FloatArray
     rest: FloatArray
     relaxations: tuple[Relaxation | None, ...]
+    softening: SofteningPoints | None = None
     _factors: dict[tuple[float, bool], Factors] = field(default_factory=dict)
     _stiffer: dict[tuple[float, bool], Any] = field(default_factory=dict)
 
@@ -66,24 +70,37 @@ class Memory:
         remembers.
         """
         relaxations = tuple(material.relaxation for material in materials)
-        if not any(relaxations):
+        remembers = np.array([m.relaxation is not None or m.softening is not None for m in materials])
+        if not remembers.any():
             return None
-        remembers = np.array([relaxation is not None for relaxation in relaxations])
         chosen = (points.part != VOLUME) & remembers[points.material]
         pairs = np.diff(points.ptr) * (np.diff(points.ptr) + 1) // 2
         laws = np.array([int(material.law) for material in materials], np.int32)
         table = np.stack([material.parameters for material in materials])
         own = positions[np.repeat(chosen, pairs)]
-        return cls(chosen_points(points, chosen), chosen, own, laws, table, rest, relaxations)
+        some = chosen_points(points, chosen)
+        softening = SofteningPoints.of(some, own, laws, table, materials)
+        return cls(some, chosen, own, laws, table, rest, relaxations, softening)
 
     @property
     def branches(self) -> int:
         """The largest number of branches of a material."""
-        return max(len(relaxation.times) for relaxation in self.relaxations if relaxation is not None)
+        return max((len(relaxation.times) for relaxation in self.relaxations if relaxation is not None), default=0)
+
+    @property
+    def relaxes(self) -> bool:
+        """Whether some of its materials are viscoelastic."""
+        return any(self.relaxations)
+
+    @property
+    def stress_rows(self) -> int:
+        """Rows of a history with stresses."""
+        return 1 + self.branches if self.relaxes else 0
 
     def start(self, q: FloatArray) -> FloatArray:
-        """The history of a body that is relaxed at q (n, 3), m."""
-        return self._advanced(np.zeros((self.points.count, 1 + self.branches, 6)), (0.0, True), q)
+        """The history of a body that is relaxed at q (n, 3), m, and was not deformed farther before."""
+        rows = self.stress_rows + (self.softening is not None)
+        return self._advanced(np.zeros((self.points.count, rows, 6)), (0.0, True), q)
 
     def stiffer(self, scheme: Scheme, make: Callable[[FloatArray], Any]) -> Any:
         """What `make` derives from the table of parameters of the laws as they act in a step; once for each time."""
@@ -96,21 +113,51 @@ class Memory:
             rows.append(with_shear(int(law), row, 1.0 + rate))
         return np.stack(rows)
 
-    def at_start(self, history: FloatArray, scheme: Scheme) -> Remembered:
-        """The stresses H of a step that begins with `history`, where its forces are evaluated."""
-        f, H = self._of(self._key(scheme, scheme.elapsed)), np.empty((self.points.count, 6))
-        remembered(frozen(history), self.points.material, f.decay, f.rate, H)
-        return Remembered(self, H)
+    def at_start(self, history: FloatArray, scheme: Scheme) -> Remembered | None:
+        """The stresses H of a step that begins with `history`, where its forces are evaluated, and its softening; None
+        where all is relaxed and nothing softens.
+        """
+        key, H, softened = self._key(scheme, scheme.elapsed), None, None
+        f = self._of(key)
+        if self.relaxes and not key[1]:
+            H = np.empty((self.points.count, 6))
+            remembered(frozen(history), self.points.material, f.decay, f.rate, H)
+        if self.softening is not None:
+            softened = Softened(self.softening, np.ascontiguousarray(history[:, -1, 0]), 1.0 + f.rate)
+        return None if H is None and softened is None else Remembered(self, H, softened)
 
     def after(self, history: FloatArray, scheme: Scheme, q: FloatArray) -> FloatArray:
         """The history at the end of a step that led to q (n, 3), m."""
         return self._advanced(history, self._key(scheme, scheme.dt), q)
 
     def _advanced(self, history: FloatArray, key: tuple[float, bool], q: FloatArray) -> FloatArray:
-        f, made = self._of(key), np.empty(history.shape)
-        given = frozen(q), *self.points.arrays, self.laws, self.table, f.decay, f.gain, frozen(history)
-        advance(*given, made)
+        f, made = self._of(key), np.zeros(history.shape)
+        if self.relaxes:
+            given = frozen(q), *self.points.arrays, self.laws, self.table, f.decay, f.gain, frozen(history)
+            advance(*given, made)
+        if self.softening is not None:
+            W = self.softening.energies(q)
+            made[:, -1, 0] = np.maximum(W, history[:, -1, 0])
+            if self.relaxes:  # what the branches follow is the softened stress
+                less = (self.softening.factors(W, made[:, -1, 0]) - 1.0)[:, None] * made[:, 0]
+                made[:, 0] += less
+                made[:, 1 : self.stress_rows] += f.gain[self.points.material][:, :, None] * less[:, None]
         return made
+
+    def stored_energy(self, history: FloatArray, q: FloatArray) -> float:
+        """What the softening adds to the stored energy at q (n, 3), m; ≤ 0, J."""
+        return float(self.points.weight @ self.stored_density(history, q))
+
+    def stored_density(self, history: FloatArray, q: FloatArray) -> FloatArray:
+        """The same at each point, (p,), J/m³."""
+        if self.softening is None:
+            return np.zeros(self.points.count)
+        W = self.softening.energies(q)
+        return self.softening.stored(W, np.maximum(W, history[:, -1, 0])) - W
+
+    def lost_density(self, history: FloatArray) -> FloatArray:
+        """Energy lost by softening at each point, (p,), J/m³."""
+        return np.zeros(self.points.count) if self.softening is None else self.softening.lost(history[:, -1, 0])
 
     def _key(self, scheme: Scheme, elapsed: float) -> tuple[float, bool]:
         return elapsed, scheme.dt == 0.0 and not scheme.instantaneous
@@ -135,18 +182,25 @@ class Memory:
 
 @dataclass(frozen=True, eq=False)
 class Remembered:
-    """Stresses H (p, 6), Pa, of the points of a `memory`, which do not change within a step."""
+    """Stresses H (p, 6), Pa, of the points of a `memory`, which do not change within a step, None where all is relaxed;
+    and the softening of the step.
+    """
 
     memory: Memory
-    H: FloatArray
+    H: FloatArray | None
+    softened: Softened | None = None
 
     def add_forces(self, q: FloatArray, force: FloatArray) -> None:
         """Add the internal forces of H at q (n, 3), m, to `force` (n, 3), N."""
+        if self.H is None:
+            return
         p, memory = self.memory.points, self.memory
         history_forces(writable(q), writable(memory.rest), *p.arrays[:4], p.material, memory.laws, self.H, force)
 
     def add_stiffness(self, scale: float, values: FloatArray) -> None:
         """Add `scale` × the stiffness of H to the blocks `values` (b, 3, 3), N/m."""
+        if self.H is None:
+            return
         p, memory = self.memory.points, self.memory
         given = p.ptr, p.gradients, p.weight, p.material, memory.laws, self.H, memory.positions
         history_stiffness(*given, scale, values)

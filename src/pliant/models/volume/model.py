@@ -121,7 +121,7 @@ class VolumeModel(BlockModel):
 
     @property
     def remembers(self) -> bool:
-        """Whether some of its materials are viscoelastic."""
+        """Whether some of its materials are viscoelastic or soften."""
         return self.memory is not None
 
     @cached_property
@@ -135,7 +135,7 @@ class VolumeModel(BlockModel):
 
     def trial(self, start: StepStart) -> VolumeTrial:
         """A step from positions q and velocities v (n, 3)."""
-        if self.memory is None:
+        if self.memory is None or not self.memory.relaxes:
             return VolumeTrial(self, start)
         stiffer = self.memory.stiffer(start.scheme, lambda table: replace(self, table=table))
         return VolumeTrial(stiffer, start)
@@ -251,6 +251,11 @@ class VolumeModel(BlockModel):
         """Elastic energy, J."""
         return self.internal(q)[0]
 
+    def stored_energy(self, q: FloatArray, history: FloatArray | None) -> float:
+        """Elastic energy, J; of softened points what unloading gives back."""
+        energy = self.elastic_energy(q)
+        return energy if self.memory is None or history is None else energy + self.memory.stored_energy(history, q)
+
     def potential_energy(self, q: FloatArray, gravity: FloatArray, controls: Mapping[Any, FloatArray]) -> float:
         """Potential of gravity and loads, J, up to a constant."""
         return self.external(q, gravity, controls)[0]
@@ -271,9 +276,13 @@ class VolumeModel(BlockModel):
         """Green–Lagrange strain of each cell, (m, 3, 3)."""
         return readouts.cell_strain(self, q)
 
-    def element_energies(self, q: FloatArray) -> FloatArray:
+    def element_energies(self, q: FloatArray, history: FloatArray | None = None) -> FloatArray:
         """Elastic energy of each cell, (m,), J."""
-        return readouts.cell_energy(self, q)
+        return readouts.cell_energy(self, q, history)
+
+    def lost_energies(self, history: FloatArray | None) -> FloatArray:
+        """Energy of each cell that softening has taken, (m,), J."""
+        return readouts.cell_loss(self, history)
 
     def node_mean(self, cell_values: FloatArray) -> FloatArray:
         """Volume-weighted mean over the cells around each node: (m, …) → (n, …)."""

@@ -67,7 +67,7 @@ def fold_warnings(model: VolumeModel, q: FloatArray) -> tuple[str, ...]:
 
 
 def cell_stress(model: VolumeModel, q: FloatArray, history: FloatArray | None = None) -> FloatArray:
-    """Mean Cauchy stress of each cell, (m, 3, 3), Pa, from its integration points, with what branches remember."""
+    """Mean Cauchy stress of each cell, (m, 3, 3), Pa, from its integration points, with what the material remembers."""
     p = model.points
     stress = np.empty((p.count, 3, 3))
     assembly.point_stresses(writable(q), *p.arrays, model.laws, model.table, stress)
@@ -77,9 +77,12 @@ def cell_stress(model: VolumeModel, q: FloatArray, history: FloatArray | None = 
         pressure = split.patches.pressures(x, np.zeros_like(x))
         stress[split.of_patch] = pressure[:, None, None] * np.eye(3)
     if model.memory is not None and history is not None:
-        F = deformation_gradients(model, q)[model.memory.chosen]
-        Q = history[:, 1:].sum(axis=1)[:, [0, 3, 4, 3, 1, 5, 4, 5, 2]].reshape(-1, 3, 3)
-        stress[model.memory.chosen] += F @ Q @ F.transpose(0, 2, 1) / np.linalg.det(F)[:, None, None]
+        memory = model.memory
+        F = deformation_gradients(model, q)[memory.chosen]
+        if memory.softening is not None:
+            stress[memory.chosen] += memory.softening.stresses(q, history[:, -1, 0])
+        Q = history[:, 1 : memory.stress_rows].sum(axis=1)[:, [0, 3, 4, 3, 1, 5, 4, 5, 2]].reshape(-1, 3, 3)
+        stress[memory.chosen] += F @ Q @ F.transpose(0, 2, 1) / np.linalg.det(F)[:, None, None]
     return _by_cell(model, stress.reshape(-1, 9)).reshape(-1, 3, 3)
 
 
@@ -92,15 +95,25 @@ def cell_strain(model: VolumeModel, q: FloatArray) -> FloatArray:
     return np.asarray(0.5 * (np.einsum("mki,mkj->mij", F, F) - np.eye(3)))
 
 
-def cell_energy(model: VolumeModel, q: FloatArray) -> FloatArray:
-    """Elastic energy of each cell, (m,), J; they sum to the energy of the body."""
+def cell_energy(model: VolumeModel, q: FloatArray, history: FloatArray | None = None) -> FloatArray:
+    """Elastic energy of each cell, (m,), J; they sum to the energy of the body. Of softened points what is stored."""
     p = model.points
     density = np.empty(p.count)
     assembly.internal_forces(writable(q), *p.arrays, model.laws, model.table, np.zeros_like(q), density)
     split = model.split_at(q)
     if split is not None:
         density[split.of_patch] = split.patches.densities(writable(q))
+    if model.memory is not None and history is not None:
+        density[model.memory.chosen] += model.memory.stored_density(history, q)
     return sum_by(p.owner_cell, p.owner_volume * density[p.owner_point], model.mesh.cell_count)
+
+
+def cell_loss(model: VolumeModel, history: FloatArray | None) -> FloatArray:
+    """Energy of each cell that softening has taken, (m,), J."""
+    p, lost = model.points, np.zeros(model.points.count)
+    if model.memory is not None and history is not None:
+        lost[model.memory.chosen] = model.memory.lost_density(history)
+    return sum_by(p.owner_cell, p.owner_volume * lost[p.owner_point], model.mesh.cell_count)
 
 
 def node_mean(model: VolumeModel, cell_values: FloatArray) -> FloatArray:

@@ -130,6 +130,7 @@ class VolumeTrial(NodalTrial):
         chords = loose and scheme.memory and bool(self._v.any())
         self._widening = widening(self._q, self._v, model.mass, scheme) if chords else None
         self._remembered = self._begun()
+        self._softened = None if self._remembered is None else self._remembered.softened
 
     def velocities(self) -> FloatArray:
         """Velocities at the end of the step, (n, 3), m/s."""
@@ -179,9 +180,11 @@ class VolumeTrial(NodalTrial):
         stiffness = scheme.theta + rate if once else scheme.theta
         if self._widening is None:
             energy, internal = model.assemble(x, mass=mass, stiffness=stiffness, tangent=tangent, values=values)
+            self._soften(x, tangent, values, internal)
         else:
             S, wide = self._widening, widened(x, self._widening, model.mass)
             energy, internal = model.assemble(wide, mass=0.0, stiffness=stiffness, tangent=tangent, values=values)
+            self._soften(wide, tangent, values, internal)
             values[:] = S @ values @ S
             model.mass.add_to(values, mass)
             internal = without_moment(internal @ S, x, model.mass.nodal)
@@ -202,6 +205,12 @@ class VolumeTrial(NodalTrial):
             free = np.where(model.constrained, 0.0, r)
         return VolumeSystem(model, values, free, constrained_dx, self.workspace, warped), residual
 
+    def _soften(self, x: FloatArray, tangent: Tangent, values: FloatArray, force: FloatArray) -> None:
+        """Add the softening at x (n, 3), m, to the blocks `values` (b, 3, 3) of the matrix and to `force` (n, 3), N."""
+        if self._softened is not None:
+            kind = tangent if tangent is not Tangent.WARPED or self.model.warps(tangent) else Tangent.EXACT
+            self._softened.add(x, self._scheme.theta, kind, values, force)
+
     def _moves(self) -> bool:
         """Whether the displacement is not zero."""
         return not self.still and bool(self.dx.any())
@@ -210,24 +219,29 @@ class VolumeTrial(NodalTrial):
         """Elastic energy (J) and internal forces (n, 3), N, at the evaluation point x."""
         if self._widening is None:
             energy, force = self.model.internal(x)
+            if self._softened is not None:
+                self._softened.add_forces(x, force)
         else:
-            energy, force = self.model.internal(widened(x, self._widening, self.model.mass))
+            wide = widened(x, self._widening, self.model.mass)
+            energy, force = self.model.internal(wide)
+            if self._softened is not None:
+                self._softened.add_forces(wide, force)
             force = without_moment(force @ self._widening, x, self.model.mass.nodal)
         if self._remembered is not None:
             self._remembered.add_forces(x, force)
         return energy, force
 
     def _begun(self) -> Remembered | None:
-        """The stresses that the step begins with; None where nothing is remembered or all is relaxed."""
+        """The stresses and the softening that the step begins with; None where there are none."""
         memory, scheme = self.model.memory, self._scheme
         if memory is None:
             return None
         if self._history is None:
             self._history = memory.start(self._q)
-        return memory.at_start(self._history, scheme) if scheme.dt or scheme.instantaneous else None
+        return memory.at_start(self._history, scheme)
 
     def history(self) -> FloatArray | None:
-        """Stresses of the branches at the end of the step, see `models.volume.memory`."""
+        """Stresses of the branches and largest energies at the end of the step, see `models.volume.memory`."""
         memory, history = self.model.memory, self._history
         if memory is None or history is None:
             return None

@@ -264,6 +264,11 @@ def _check(world: World) -> None:
                 f"{model.name!r} is no volume; pl.Geometric moves volumes only: make it an obstacle or a stiff volume, "
                 "or use pl.QuasiStatic"
             )
+        if model.memory is not None and model.memory.softening is not None:
+            raise InputError(
+                f"the material of {model.name!r} softens, and a geometric step minimises the energy of the virgin one: "
+                "use pl.QuasiStatic, or the base of pl.materials.Mullins"
+            )
     constraints: list[Any] = list(world.constraints)
     for constraint in constraints:
         if isinstance(constraint, SpringRows):
