@@ -13,6 +13,7 @@ from scipy import sparse
 
 from pliant.constraints.row_blocks import RowBlocks, stacked_blocks
 from pliant.core.arrays import frozen
+from pliant.core.errors import InputError
 from pliant.core.immutable import fresh
 from pliant.core.kernels import kernel
 from pliant.core.types import FloatArray, IndexArray, IntArray
@@ -319,6 +320,13 @@ class Constraint:
     def obstruction(self, q: Sequence[FloatArray]) -> str | None:
         """What keeps the constraint from going on to its target with the models at q, in a sentence, or None."""
         return None
+
+    def check_memory(self, memory: Any) -> None:
+        """An error where `memory`, perhaps read from a file, is none that `rows` of this constraint may have left."""
+        wanted = getattr(self, "memory_type", None)
+        if wanted is None or not isinstance(memory, wanted):
+            kind = "None" if wanted is None else wanted.__name__
+            raise InputError(f"the memory of {self.name!r} must be a {kind}, got a {type(memory).__name__}")
 
     def warnings(self, view: RowView, memory: Any) -> tuple[str, ...]:
         """Warnings for people about a step that ended at `view` with `memory` left by `rows`."""

@@ -15,6 +15,7 @@ from pliant.core.one_line import short
 from pliant.core.types import FloatArray, IndexArray
 from pliant.models.body import Model
 from pliant.models.volume.readouts import von_mises
+from pliant.world.belonging import check_arrays
 
 if TYPE_CHECKING:
     from pliant.world.world import World
@@ -41,6 +42,7 @@ class State:
     histories: tuple[FloatArray | None, ...] = ()
 
     def __post_init__(self) -> None:
+        check_arrays(self)
         for array in (*self.q, *self.v, self.lam, *self.histories):
             if array is not None:
                 array.setflags(write=False)

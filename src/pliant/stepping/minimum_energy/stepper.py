@@ -32,6 +32,7 @@ from pliant.stepping.minimum_energy.mixed import mixed_body
 from pliant.stepping.minimum_energy.quadratic import IncrementError, StalledError
 from pliant.stepping.minimum_energy.shapes import inverted_cells
 from pliant.world import State, World
+from pliant.world.belonging import check_belongs
 
 EASY_ITERATIONS = 7
 """Iterations up to which a load increment was easy, so that the next may be longer."""
@@ -132,6 +133,7 @@ class Geometric:
         early, the `result` of the `ConvergenceError` is the last configuration that was accepted.
         """
         _check(world)
+        check_belongs(state, world)
         values = world.controls(controls)
         refuse_rates(values)
         load_path = _LoadPath(self, world, state, ControlPath(world, state, values))
