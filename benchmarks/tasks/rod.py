@@ -25,7 +25,7 @@ from benchmarks.tasks.peers import run_peers
 from benchmarks.tasks.rod_finger import rod_finger_reports
 from pliant.models.beam import Circle
 from pliant.models.rod import Rod
-from pliant.models.rod.rod import STRAINS
+from pliant.models.slender_memory import STRAINS
 from pliant.models.volume import Rayleigh
 from pliant.stepping import ImplicitMidpoint, QuasiStatic
 from pliant.world import Scene, World
