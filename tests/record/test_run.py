@@ -92,7 +92,7 @@ def test_a_run_goes_on_from_a_state():
 @pytest.mark.parametrize("until", [0.0, -1.0, np.nan])
 def test_until_lies_ahead(until):
     world, *_ = scene_of()
-    with pytest.raises(InputError, match="until − start time must be"):
+    with pytest.raises(InputError, match=r"until.* must be"):
         pl.simulate(world, pl.ImplicitEuler(dt=0.01), until=until)
 
 

@@ -20,6 +20,7 @@ from pliant.actuators.limits import per_second
 from pliant.actuators.values import Angle, Torque
 from pliant.constraints.rows import Rows, RowView
 from pliant.core.arrays import csr, frozen
+from pliant.core.declared import check_declared
 from pliant.core.errors import InputError
 from pliant.core.one_line import one_line
 from pliant.core.types import FloatArray, IntArray
@@ -44,6 +45,7 @@ class BaseDrive(TwoWayActuator):
     name: str = "base drive"
 
     def __post_init__(self) -> None:
+        check_declared(self)
         if not isinstance(self.rod, Rod):
             raise InputError(f"{self.name!r} drives the base of a pl.Rod, got {self.rod!r}")
         if self.rod.base_turns is None:

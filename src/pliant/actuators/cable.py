@@ -11,7 +11,7 @@ of the length beyond the via point; its row has the law `Law.CAPSTAN`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
@@ -29,6 +29,7 @@ from pliant.constraints.row_blocks import RowBlocks
 from pliant.constraints.rows import Rows, RowView, Stiffnesses, model_index
 from pliant.core.arrays import frozen
 from pliant.core.checks import finite_array, non_negative
+from pliant.core.declared import check_declared
 from pliant.core.errors import InputError
 from pliant.core.one_line import one_line
 from pliant.core.types import FloatArray, IndexArray, IntArray
@@ -82,6 +83,7 @@ class Cable(TensionActuator):
     name: str = "cable"
 
     def __post_init__(self) -> None:
+        check_declared(self)
         points = finite_array(f"via_points of {self.name!r}", self.via_points, shape=(None, 3))
         if len(points) + (self.pull_point is not None) < 2:
             raise InputError(f"{self.name!r} has {len(points)} points; a cable needs two, or a pull_point and one")
@@ -96,9 +98,10 @@ class Cable(TensionActuator):
     @property
     def point_bodies(self) -> tuple[Any, ...]:
         """The body of each via point, None for those fixed in the world."""
-        if isinstance(self.body, Sequence):
-            return tuple(self.body)
-        return (self.body,) * len(np.asarray(self.via_points))
+        given = tuple(self.body) if isinstance(self.body, Sequence) else (self.body,) * len(np.asarray(self.via_points))
+        if isinstance(self.body, (str, bytes)) or not all(isinstance(body, Hashable) for body in given):
+            raise InputError(f"body of {self.name!r} must be a body, or a list of them, got {self.body!r:.60}")
+        return given
 
     @property
     def bodies(self) -> tuple[Any, ...]:
@@ -329,7 +332,7 @@ class CableRows(TensionRows):
         slope[:, :-1] -= beyond[:, :, None] * units
         slope[:, 1:] += beyond[:, :, None] * units
         for strand in self.strands:
-            points = sparse.csr_matrix(slope[:, strand.order].reshape(inner, -1))
+            points = sparse.csr_matrix(slope[:, strand.order].reshape(inner, 3 * len(strand.order)))
             slips = strand.pieces.map.pull_back(view.q[strand.index], points)
             H[strand.index] = sparse.vstack([H[strand.index], slips], format="csr")
         H = RowBlocks(1 + inner, view.sizes, {k: H[k] for k in self.stiff_models})

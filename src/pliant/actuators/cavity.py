@@ -19,6 +19,7 @@ from pliant.actuators.values import Pressure, VolumeGrowth, VolumeRatio
 from pliant.constraints.rows import Rows, RowView, Stiffnesses
 from pliant.core.arrays import csr, writable
 from pliant.core.checks import positive
+from pliant.core.declared import check_declared
 from pliant.core.errors import InputError, MeshError
 from pliant.core.one_line import one_line
 from pliant.core.types import FloatArray, IntArray
@@ -62,6 +63,7 @@ class Cavity(Actuator):
     kinds = ((VolumeGrowth, "m³"), (Pressure, "Pa"))
 
     def __post_init__(self) -> None:
+        check_declared(self)
         if not self.max_pressure > self.min_pressure:
             raise InputError(
                 f"{self.name!r} has max_pressure {self.max_pressure:g} Pa ≤ min_pressure {self.min_pressure:g} Pa"

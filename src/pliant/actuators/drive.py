@@ -17,6 +17,7 @@ from scipy import sparse
 from pliant.actuators.limits import FREE, Command, Limits, check_rates, command
 from pliant.actuators.values import Displacement, Force
 from pliant.constraints.rows import Constraint, Rows, RowView, model_index
+from pliant.core.declared import check_declared
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray, IndexArray, IntArray
 from pliant.models.body import Model
@@ -161,6 +162,7 @@ class ForceActuator(Actuator):
     max_force_rate: float = np.inf
 
     def __post_init__(self) -> None:
+        check_declared(self)
         check_rates(self, "max_rate", "max_force_rate")
         if not self.max_force > self.min_force:
             raise InputError(f"max_force of {self.name!r} is {self.max_force:g} N, but min_force {self.min_force:g} N")
@@ -180,6 +182,7 @@ class TwoWayActuator(ForceActuator):
     min_displacement: float = -np.inf
 
     def __post_init__(self) -> None:
+        check_declared(self)
         check_rates(self, "max_rate", "max_force_rate")
         self.limits.check_order(self.name)
 

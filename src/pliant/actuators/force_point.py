@@ -13,6 +13,7 @@ from pliant.actuators.drive import UNBOUND, DriveRow, ForceActuator
 from pliant.actuators.limits import per_second
 from pliant.constraints.rows import Rows, RowView
 from pliant.core.checks import finite_array, unit_vector
+from pliant.core.declared import check_declared
 from pliant.core.one_line import one_line
 from pliant.core.types import FloatArray
 from pliant.models.body import Model
@@ -36,6 +37,7 @@ class ForcePoint(ForceActuator):
     name: str = "force"
 
     def __post_init__(self) -> None:
+        check_declared(self)
         finite_array(f"point of {self.name!r}", self.point, shape=(3,))
         unit_vector(f"direction of {self.name!r}", self.direction)
         super().__post_init__()

@@ -22,6 +22,7 @@ from pliant.constraints.memory import Memory
 from pliant.constraints.row_blocks import RowBlocks
 from pliant.constraints.rows import RowLaw, Rows, RowView, model_index
 from pliant.core.checks import finite_array, unit_vector
+from pliant.core.declared import check_declared
 from pliant.core.errors import InputError
 from pliant.core.lie import perpendicular
 from pliant.core.one_line import one_line
@@ -38,6 +39,7 @@ class _Joint(Actuator):
     base: RigidBody | None
 
     def __post_init__(self) -> None:
+        check_declared(self)
         unit_vector(f"axis of {self.name!r}", self.axis)
         for body in self.bodies:
             if not isinstance(body, RigidBody):
@@ -72,6 +74,7 @@ class Slider(_Joint, TwoWayActuator):
     turns: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
+        check_declared(self)
         TwoWayActuator.__post_init__(self)
         super().__post_init__()
 
@@ -105,6 +108,7 @@ class Hinge(_Joint):
     turns: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
+        check_declared(self)
         finite_array(f"point of {self.name!r}", self.point, shape=(3,))
         check_rates(self, "max_rate", "max_torque_rate")
         super().__post_init__()

@@ -19,6 +19,7 @@ from pliant.actuators.values import AreaGrowth, AreaRatio, SpreadingPressure
 from pliant.constraints.rows import Rows, RowView, Stiffnesses
 from pliant.core.arrays import csr, sum_by
 from pliant.core.checks import positive, unit_vector
+from pliant.core.declared import check_declared
 from pliant.core.errors import InputError
 from pliant.core.lie import perpendicular
 from pliant.core.one_line import one_line
@@ -58,6 +59,7 @@ class Layer(Actuator):
     kinds = ((AreaGrowth, "m²"), (SpreadingPressure, "N/m"))
 
     def __post_init__(self) -> None:
+        check_declared(self)
         unit_vector(f"normal of {self.name!r}", self.normal)
         positive(f"thickness of {self.name!r}", self.thickness, unit="m")
         if np.isfinite(self.max_pressure):

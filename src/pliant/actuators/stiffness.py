@@ -18,6 +18,7 @@ from pliant.actuators.limits import Command, Limits, check_rates, per_second
 from pliant.actuators.values import Young
 from pliant.constraints.rows import Rows, RowView, Stiffnesses
 from pliant.core.checks import positive
+from pliant.core.declared import check_declared
 from pliant.core.errors import InputError
 from pliant.core.one_line import one_line
 from pliant.core.types import FloatArray
@@ -48,10 +49,13 @@ class Stiffness(Actuator):
     name: str = "stiffness"
 
     def __post_init__(self) -> None:
+        check_declared(self)
         positive(f"min_young of {self.name!r}", self.min_young, unit="Pa")
         if not self.max_young > self.min_young:
             raise InputError(f"max_young of {self.name!r} is {self.max_young:g} Pa, min_young {self.min_young:g} Pa")
         check_rates(self, "max_rate")
+        if not hasattr(self.body, "inclusions"):
+            raise InputError(f"{self.name!r} is the stiffness of a volume, got {self.body!r:.60}")
         if self.inclusion is None and self.body.inclusions:
             raise InputError(f"{self.body.name!r} has inclusions; give {self.name!r} the index of one: inclusion=…")
         if self.inclusion is not None and not 0 <= self.inclusion < len(self.body.inclusions):

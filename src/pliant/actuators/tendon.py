@@ -25,6 +25,7 @@ from pliant.constraints.row_blocks import RowBlocks
 from pliant.constraints.rows import Rows, RowView, Stiffnesses, model_index
 from pliant.core.arrays import csr
 from pliant.core.checks import finite_array, finite_number
+from pliant.core.declared import check_declared
 from pliant.core.errors import InputError
 from pliant.core.one_line import one_line
 from pliant.core.types import FloatArray, IndexArray
@@ -73,6 +74,7 @@ class Tendon(TensionActuator):
     name: str = "tendon"
 
     def __post_init__(self) -> None:
+        check_declared(self)
         if not hasattr(self.body, "rest_strains"):
             raise InputError(
                 f"{self.name!r} is a Tendon, which runs along a pl.Rod; {getattr(self.body, 'name', self.body)!r} is "

@@ -15,6 +15,7 @@ from pliant.constraints.memory import Memory
 from pliant.constraints.row_blocks import RowBlocks
 from pliant.constraints.rows import RowLaw, Rows, RowView
 from pliant.core.checks import non_negative, positive
+from pliant.core.declared import check_declared
 from pliant.core.types import FloatArray
 
 CUT = Command(by_force=True, amount=0.0, for_good=True)
@@ -31,6 +32,7 @@ class TensionActuator(ForceActuator):
     friction: float = 0.0
 
     def __post_init__(self) -> None:
+        check_declared(self)
         non_negative(f"min_force of {self.name!r}", self.min_force, unit="N")
         non_negative(f"friction of {self.name!r}", self.friction)
         super().__post_init__()

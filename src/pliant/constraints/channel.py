@@ -22,6 +22,7 @@ from pliant.constraints.rows import Constraint, RowLaw, Rows, RowView, Stiffness
 from pliant.constraints.sliding import sliding_rows, sliding_stiffness
 from pliant.core.arrays import csr, frozen, writable
 from pliant.core.checks import finite_array, non_negative
+from pliant.core.declared import check_declared
 from pliant.core.errors import InputError
 from pliant.core.one_line import one_line
 from pliant.core.types import BoolArray, FloatArray, IndexArray, IntArray
@@ -79,6 +80,7 @@ class Channel:
     name: str = "channel"
 
     def __post_init__(self) -> None:
+        check_declared(self)
         points = finite_array(f"points of {self.name!r}", self.points, shape=(None, 3))
         if len(points) < 1 + self.end_direction:
             raise InputError(f"{self.name!r} has {len(points)} points; it needs {1 + self.end_direction} or more")

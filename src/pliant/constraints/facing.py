@@ -27,6 +27,7 @@ from pliant.constraints.contact_memory import ContactMemory
 from pliant.constraints.memory import as_saved
 from pliant.constraints.rows import Rows, RowView, model_index
 from pliant.core.checks import check_array, check_indices, finite_array, non_negative, positive
+from pliant.core.declared import check_declared
 from pliant.core.errors import InputError
 from pliant.core.one_line import one_line
 from pliant.core.types import BoolArray, FloatArray, IntArray
@@ -68,6 +69,7 @@ class Facing:
     name: str = "facing"
 
     def __post_init__(self) -> None:
+        check_declared(self)
         points = finite_array(f"points of {self.name!r}", self.points, shape=(None, 3))
         finite_array(f"corners of {self.name!r}", self.corners, shape=(None, 3))
         if not len(points):

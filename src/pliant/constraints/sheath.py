@@ -19,6 +19,7 @@ import numpy as np
 from pliant.constraints.keys import SHEATHS, row_keys
 from pliant.constraints.rows import Constraint, RowLaw, Rows, RowView, Stiffnesses, model_index
 from pliant.core.checks import finite_array, non_negative
+from pliant.core.declared import check_declared
 from pliant.core.errors import InputError
 from pliant.core.one_line import one_line
 from pliant.core.types import BoolArray, FloatArray, IndexArray
@@ -58,6 +59,7 @@ class Sheath:
     name: str = "sheath"
 
     def __post_init__(self) -> None:
+        check_declared(self)
         for body in self.bodies:
             if not getattr(body, "slender", False):
                 raise InputError(f"{self.name!r} joins rods and beams, got {body!r}")

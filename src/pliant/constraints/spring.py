@@ -23,6 +23,7 @@ import numpy as np
 from pliant.constraints.keys import SPRINGS, row_keys
 from pliant.constraints.rows import COMPLIANT, Constraint, RowLaw, Rows, RowView, model_index
 from pliant.core.checks import finite_array, non_negative
+from pliant.core.declared import check_declared
 from pliant.core.errors import InputError
 from pliant.core.one_line import one_line
 from pliant.core.types import FloatArray
@@ -68,6 +69,7 @@ class Spring:
     name: str = "spring"
 
     def __post_init__(self) -> None:
+        check_declared(self)
         for side in ("a", "b"):
             object.__setattr__(self, side, getattr(getattr(self, side), "body", getattr(self, side)))
         points = np.atleast_2d(finite_array(f"points of {self.name!r}", self.points))

@@ -18,6 +18,7 @@ from pliant.actuators.limits import check_rates, largest_change, per_second
 from pliant.constraints.rows import Constraint, Rows, RowView
 from pliant.core.arrays import add_product, frozen
 from pliant.core.checks import finite_array, positive
+from pliant.core.declared import check_declared
 from pliant.core.errors import InputError
 from pliant.core.lie import cross_matrix, rotation_exp, rotation_log
 from pliant.core.one_line import one_line
@@ -39,6 +40,7 @@ class _Effector:
     name: str = "effector"
 
     def __post_init__(self) -> None:
+        check_declared(self)
         if self.weight is not None:
             positive(f"weight of {self.name!r}", self.weight)
         positive(f"tolerance of {self.name!r}", self.tolerance)
@@ -106,6 +108,7 @@ class Effector(_Effector):
     directions: Any = None
 
     def __post_init__(self) -> None:
+        check_declared(self)
         super().__post_init__()
         if self.points is None and not hasattr(self.where, "position"):
             raise InputError(f"{self.name!r} needs a marker such as robot.tip, or a body and its points")
@@ -217,6 +220,7 @@ class OrientationEffector(_Effector):
     name: str = "orientation"
 
     def __post_init__(self) -> None:
+        check_declared(self)
         super().__post_init__()
         positive(f"length of {self.name!r}", self.length, unit="m")
         if isinstance(self.bodies[0], RigidBody) == (self.region is not None):

@@ -30,6 +30,7 @@ from pliant.control.settled_inverse import settled_inverse
 from pliant.control.step_qpcc import Reached, RowLayout, StepQpcc
 from pliant.control.supports import DrivenSupport, MovedSupport
 from pliant.core.checks import non_negative, positive
+from pliant.core.declared import check_declared
 from pliant.core.errors import InputError
 from pliant.core.immutable import evolve, fresh
 from pliant.core.one_line import one_line
@@ -73,6 +74,13 @@ class Inverse:
     tolerance: float | None = None
 
     def __post_init__(self) -> None:
+        check_declared(self)
+        for what in ("effectors", "actuators"):
+            if not isinstance(getattr(self, what), (tuple, list)):
+                raise InputError(f"{what} of an inverse must be a list, got {getattr(self, what)!r:.60}")
+        for effector in self.effectors:
+            if not isinstance(effector, AnyEffector):
+                raise InputError(f"{effector!r:.60} is no effector, such as pl.Effector(robot.tip)")
         if not self.effectors or not self.actuators:
             raise InputError("an inverse needs effectors and actuators; give at least one of each")
         for actuator in self.actuators:

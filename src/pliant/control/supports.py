@@ -14,6 +14,7 @@ import numpy as np
 
 from pliant.actuators.limits import check_rates, largest_change, per_second
 from pliant.core.checks import unit_vector
+from pliant.core.declared import check_declared
 from pliant.core.errors import InputError
 from pliant.core.one_line import one_line
 from pliant.core.types import FloatArray
@@ -40,6 +41,7 @@ class MovedSupport:
     name: str = "support"
 
     def __post_init__(self) -> None:
+        check_declared(self)
         vector = unit_vector(f"direction of {self.name!r}", self.direction)
         check_rates(self, "max_rate")
         missing = {"xyz"[k] for k in np.flatnonzero(vector)} - set(self.support.axes)

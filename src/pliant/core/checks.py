@@ -30,6 +30,14 @@ def finite_array(name: str, value: Any, *, shape: Sequence[int | None] | None = 
     return array
 
 
+def as_array(value: Any) -> Any:
+    """`value` as an array of any kind; one of None where it is none, such as rows of unequal length."""
+    try:
+        return np.asarray(value)
+    except ValueError:
+        return np.array(None)
+
+
 def positive(name: str, value: Any, *, unit: str = "") -> float:
     """`value` as a float, checked to be finite and > 0."""
     number = finite_number(name, value, unit=unit)

@@ -21,6 +21,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import numpy as np
 
 from pliant.core.checks import finite_number, non_negative, positive
+from pliant.core.declared import check_declared
 from pliant.core.errors import InputError
 from pliant.core.one_line import one_line
 from pliant.core.types import FloatArray
@@ -89,6 +90,7 @@ class Viscoelastic(Material):
     _names: ClassVar[tuple[str, str]] = ("relaxed", "instantaneous")
 
     def __post_init__(self) -> None:
+        check_declared(self)
         if not isinstance(self.base, Material) or isinstance(self.base, Viscoelastic):
             raise InputError(f"the base of Viscoelastic must be an elastic material of pl.materials, got {self.base!r}")
         if self.density not in (0.0, self.base.density):

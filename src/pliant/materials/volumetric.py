@@ -56,7 +56,7 @@ LIU = int(VolumetricEnergy.LIU)
 
 def volumetric_code(name: str, volumetric: str) -> VolumetricEnergy:
     """The code of the energy `volumetric` of the material `name`."""
-    if volumetric not in get_args(Volumetric):
+    if not isinstance(volumetric, str) or volumetric not in get_args(Volumetric):
         known = ", ".join(repr(kind) for kind in get_args(Volumetric))
         raise InputError(f"volumetric of {name} must be one of {known}, got {volumetric!r}")
     return VolumetricEnergy[volumetric.upper()]

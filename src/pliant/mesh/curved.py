@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from pliant.core.checks import positive
+from pliant.core.declared import declared
 from pliant.core.errors import InputError
 from pliant.core.types import BoolArray, FloatArray, IndexArray, IntArray
 from pliant.mesh.elements import ElementName, element_table
@@ -31,6 +32,7 @@ _HALVINGS = 8
 """Most halvings of the bend of an edge, which is then nearly straight."""
 
 
+@declared
 def cylinder(radius: float, length: float, *, cells: Any, element: ElementName = "tet4") -> Mesh:
     """A solid cylinder along z, from z = 0 to `length` (m), around the z axis.
 
@@ -50,6 +52,7 @@ def cylinder(radius: float, length: float, *, cells: Any, element: ElementName =
     return curved_edges(mesh, np.array([1.0, 1.0, 0.0]), lambda r: np.abs(r - radius) < tolerance)
 
 
+@declared
 def sphere(radius: float, *, cells: Any, element: ElementName = "tet4") -> Mesh:
     """A solid ball of `radius` (m) around the origin.
 
@@ -86,6 +89,7 @@ def _bulged(lattice: FloatArray) -> FloatArray:
     return np.asarray(lattice * factor[:, None])
 
 
+@declared
 def tube(inner_radius: float, outer_radius: float, length: float, *, cells: Any, element: ElementName = "tet4") -> Mesh:
     """A tube along z, from z = 0 to `length` (m), around the z axis; `cells` = (radial, circumferential, axial)."""
     element_table(element)
@@ -103,6 +107,7 @@ def tube(inner_radius: float, outer_radius: float, length: float, *, cells: Any,
     return curved_edges(mesh, np.array([1.0, 1.0, 0.0])) if element == "tet10" else mesh
 
 
+@declared
 def shell(
     inner_radius: float, outer_radius: float, *, cells: Any, octant: bool = False, element: ElementName = "tet4"
 ) -> Mesh:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from pliant.core.checks import finite_array, positive
+from pliant.core.declared import declared
 from pliant.core.errors import InputError, MeshError
 from pliant.core.progress import waiting
 from pliant.core.types import FloatArray, IntArray
@@ -44,6 +45,7 @@ _MOVED, _CHANGED = 1e-9, 1e-6
 """Largest displacement of given nodes relative to the size, and change of volume relative to it, of a valid filling."""
 
 
+@declared
 def tetrahedralize(
     source: str | Path | Surface,
     *,

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from pliant.core.declared import declared
 from pliant.core.errors import MeshError, MissingExtraError, PliantError, UnitError
 from pliant.core.types import FloatArray, IntArray
 from pliant.core.units import LENGTH_UNITS, metres_per
@@ -38,6 +39,7 @@ _SIGNATURES: tuple[tuple[str, str], ...] = (
 """Pattern in the first kilobytes of a file, and meshio's name of its format; "gid" is read by `mesh.gid`."""
 
 
+@declared
 def load(path: str | Path, *, unit: str = _MISSING) -> Mesh:
     """Read a volume mesh whose coordinates are in `unit` ("m", "mm"…), whatever the file is called.
 
@@ -84,6 +86,7 @@ def holds_volume(path: str | Path) -> bool:
     return any(_VOLUME_CELL.match(kind) for kind, _ in blocks)
 
 
+@declared
 def save(
     mesh: Mesh | Surface, path: str | Path, *, unit: str = _MISSING, point_data: dict[str, Any] | None = None
 ) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from pliant.core.checks import finite_array
+from pliant.core.checks import as_array, finite_array
 from pliant.core.errors import InputError, MeshError
 from pliant.core.types import FloatArray, IndexArray, IntArray
 from pliant.mesh import geometry
@@ -191,7 +191,7 @@ def _are(indices: IndexArray) -> str:
 
 def _checked_cells(cells: Any, table: Element, node_count: int) -> IntArray:
     """A copy of `cells` as int32 (m, k), in range and without a node repeated inside a cell."""
-    given = np.asarray(cells)
+    given = as_array(cells)
     if given.ndim != 2 or given.shape[1] != table.node_count or given.dtype.kind not in "iu":
         raise MeshError(
             f"cells of a {table.name} mesh must be integers of shape (m, {table.node_count}), got {given.dtype} "

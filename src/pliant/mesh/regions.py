@@ -74,7 +74,7 @@ def plane(
     """
     slack = non_negative("tolerance", tolerance, unit="m")
     if axis is not None and at is not None and point is None and normal is None:
-        if axis not in ("x", "y", "z"):
+        if not isinstance(axis, str) or axis not in ("x", "y", "z"):
             raise InputError(f'axis must be "x", "y" or "z", got {axis!r}')
         unit = np.eye(3)["xyz".index(axis)]
         return _Plane(finite_number("at", at, unit="m") * unit, unit, slack)
@@ -90,7 +90,12 @@ def sphere(center: Any, radius: float) -> Region:
 
 def nodes(indices: Iterable[int]) -> Region:
     """The nodes of these indices, at any position."""
-    given = np.atleast_1d(np.asarray(list(indices) if not isinstance(indices, np.ndarray) else indices))
+    if isinstance(indices, str) or not isinstance(indices, Iterable):
+        raise InputError(f"node indices must be a list of whole numbers, got {indices!r:.60}")
+    try:
+        given = np.atleast_1d(np.asarray(list(indices) if not isinstance(indices, np.ndarray) else indices))
+    except ValueError:  # rows of different lengths
+        given = np.zeros((1, 1))
     if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
         raise InputError(f"node indices must be integers, got {indices!r}; use numpy.flatnonzero for a mask")
     if given.size and given.min() < 0:
@@ -107,7 +112,10 @@ def as_region(value: Any, *, what: str) -> Region:
     """`value` as a region: a region itself, or a list of node indices; anything else is an error naming `what`."""
     if isinstance(value, Region):
         return value
-    given = np.asarray(value) if isinstance(value, (Iterable, np.ndarray)) and not isinstance(value, str) else None
+    try:
+        given = np.asarray(value) if isinstance(value, (Iterable, np.ndarray)) and not isinstance(value, str) else None
+    except ValueError:  # rows of different lengths
+        given = None
     if given is None or given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
         raise InputError(
             f'{what} must be a region, such as pl.regions.plane(axis="x", at=0.0), or a list of node indices, '
@@ -233,7 +241,10 @@ def _region(value: Any) -> Region:
 
 def _corner(name: str, value: Any) -> FloatArray:
     """A corner (3,) m in which ±inf is allowed and NaN is not."""
-    array = np.asarray(value, dtype=np.float64)
+    try:
+        array = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        array = np.zeros(0)
     if array.shape != (3,) or np.isnan(array).any():
         raise InputError(f"{name} must be three numbers (in m), got {value!r}")
     return array

@@ -13,6 +13,7 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from pliant.core.checks import positive, positive_count
+from pliant.core.declared import declared
 from pliant.core.errors import MeshError
 from pliant.core.one_line import one_line
 from pliant.core.types import FloatArray
@@ -116,6 +117,7 @@ def expected_step_ms(cells: float) -> float:
     return float(_STEP * cells**_EXPONENT)
 
 
+@declared
 def cell_sizes(surface: Surface, *, layers: int = LAYERS, max_cells: int = MAX_CELLS, seed: int = 0) -> CellSizes:
     """Sizes of cells for the body inside the closed `surface`: `layers` across every wall, or `max_cells` in all."""
     positive_count("layers", layers)

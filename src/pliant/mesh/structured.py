@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from pliant.core.checks import finite_array, positive, positive_count
+from pliant.core.declared import declared
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray, IndexArray, IntArray
 from pliant.mesh.conversion import hexahedra_to_tetrahedra
@@ -14,6 +15,7 @@ from pliant.mesh.elements import ElementName, element_table
 from pliant.mesh.mesh import Mesh
 
 
+@declared
 def box(size: Any, cells: Any, *, element: ElementName = "tet4", symmetric: str | None = None) -> Mesh:
     """A box from the origin to `size` (3,) m, with `cells` (3,) cubes along x, y, z.
 
@@ -39,6 +41,7 @@ def box(size: Any, cells: Any, *, element: ElementName = "tet4", symmetric: str 
     return _on_grid(axes, element, symmetric)
 
 
+@declared
 def grid(x: Any, y: Any, z: Any, *, element: ElementName = "tet4", symmetric: str | None = None) -> Mesh:
     """A box whose cells have the coordinates `x` (nx + 1,), `y` (ny + 1,), `z` (nz + 1,) m: a graded mesh.
 

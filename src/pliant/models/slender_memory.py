@@ -46,6 +46,8 @@ def by_strain(what: str, given: Any, allowed: Sequence[str]) -> tuple[tuple[str,
         given = tuple(given.items())
     if not isinstance(given, (tuple, list)):
         return None
+    if not all(isinstance(pair, (tuple, list)) and len(pair) == 2 for pair in given):
+        raise InputError(f"{what} must be one value or a dictionary {{strain: value}}, got {given!r:.60}")
     pairs = tuple((str(name), value) for name, value in given)
     known: dict[str, str] = {}
     for name, _ in pairs:

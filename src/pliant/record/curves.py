@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -60,7 +61,12 @@ def curves(run: Run, points: Any = None, *, own: Any = None, only: Any = None) -
         else:
             found += _actuation(rows.names[0], specs.get(rows.names[0]), rows.values)
     found += _own(run, own)
-    return found if only is None else _chosen(found, [only] if isinstance(only, str) else list(only))
+    if only is None:
+        return found
+    names = [only] if isinstance(only, str) else list(only) if isinstance(only, (tuple, list)) else []
+    if not names or not all(isinstance(name, str) for name in names):
+        raise InputError(f"only must be names of curves, got {only!r:.60}")
+    return _chosen(found, names)
 
 
 def save_curves(run: Run, path: str | Path, **options: Any) -> Path:
@@ -88,6 +94,8 @@ def curves_frame(run: Run, **options: Any) -> Any:
 
 def _own(run: Run, own: Any) -> list[Curve]:
     """Curves by name: 'bend (°)' has the unit °."""
+    if own is not None and not isinstance(own, Mapping):
+        raise InputError(f"curves must be a dictionary {{name: values}}, got {own!r:.60}")
     found = []
     for label, given in (own or {}).items():
         values = finite_array(f"curve {label!r}", given, shape=(len(run),))

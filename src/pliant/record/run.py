@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from pliant.core.checks import positive_count
+from pliant.core.declared import declared
 from pliant.core.display import display_html
 from pliant.core.errors import InputError
 from pliant.core.types import BoolArray, FloatArray
@@ -99,6 +101,7 @@ class Run:
             raise InputError(f"the time {at!r} s is not in this run, which lasts from {first:g} to {last:g} s")
         return int(np.argmin(np.abs(self.times - at)))
 
+    @declared
     def state(self, instant: int | None = None, *, at: float | None = None) -> State:
         """The state of an instant, by its index (−1: the last) or by the time `at` (s), then the nearest one.
 
@@ -109,6 +112,8 @@ class Run:
             raise InputError("state takes an index or a time: run.state(-1), run.state(at=0.5)")
         if self.world is None:
             raise InputError("this run was recorded without its world, so it has no states; run.points(body) has it")
+        if instant is not None and not -len(self) <= instant < len(self):
+            raise InputError(f"this run has {len(self)} instants, no instant {instant}")
         k = self.index(at) if at is not None else range(len(self))[int(instant or 0)]
         q, v = (tuple(values[k].copy() for values in recorded) for recorded in (self.positions, self.motions))
         return State(self.world, float(self.times[k]), q, v, np.zeros(0))
@@ -221,6 +226,7 @@ class Run:
 
         return curves_frame(self, points=points, own=curves, only=only)
 
+    @declared
     def export(self, path: str | Path, *, every: int = 1) -> Path:
         """Write a ParaView series: a .pvd at `path` and a .vtu for each body and each `every`-th step beside it.
 
@@ -228,14 +234,15 @@ class Run:
         """
         from pliant.record.paraview import export_paraview
 
-        return export_paraview(self, path, every=every)
+        return export_paraview(self, path, every=positive_count("every", every))
 
     def _index(self, body: Any) -> int:
         body = getattr(body, "body", body)  # a robot stands for its body
         if isinstance(body, int) and 0 <= body < len(self.bodies):
             return body
         for index, recorded in enumerate(self.bodies):
-            if recorded.name == body or (recorded.handle is not None and recorded.handle is body):
+            named = isinstance(body, str) and recorded.name == body
+            if named or (recorded.handle is not None and recorded.handle is body):
                 return index
         names = ", ".join(repr(recorded.name) for recorded in self.bodies)
         raise InputError(f"{name_of(body)} is not a body of this run; its bodies are {names}")

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from pliant.core.checks import positive, positive_count
+from pliant.core.declared import declared
 from pliant.core.errors import InputError, PliantError, PliantWarning
 from pliant.core.interrupts import interruptible
 from pliant.core.progress import progress_bar
@@ -18,11 +19,14 @@ from pliant.record.causes import ballooning, cause
 from pliant.record.recorder import Recorder
 from pliant.record.run import Run
 from pliant.stepping import QuasiStatic, StepInfo
-from pliant.world import Scene, State, World
+from pliant.world import State, World
 
 Control = Callable[[float, State], Mapping[Any, Any]]
+LONGEST = 1e9
+"""Steps of a run beyond which the time or the step was meant in another unit."""
 
 
+@declared
 def simulate(
     world: World,
     stepper: Any,
@@ -51,12 +55,14 @@ def simulate(
     A step that fails raises its error with `error.run`, the run up to it. Ctrl-C ends the simulation after the present
     step and returns the run so far, with a warning; twice within three seconds it raises `KeyboardInterrupt`.
     """
-    if not isinstance(world, World):
-        advice = "; compile it first: pl.simulate(scene.compile(), …)" if isinstance(world, Scene) else ""
-        raise InputError(f"simulate takes a World, got a {type(world).__name__}{advice}")
+    for what, function in (("control", control), ("callback", callback)):
+        if function is not None and (isinstance(function, type) or not callable(function)):
+            raise InputError(f"{what} of simulate() must be a function or None, got {function!r:.60}")
     state = world.initial_state() if start is None else start
     span = positive("until − start time", until - state.time, unit="s")
     stepper = _timed(stepper, span, steps)
+    if span / stepper.dt > LONGEST:
+        raise InputError(f"{span:g} s are {span / stepper.dt:.3g} steps of {stepper.dt:g} s, more than {LONGEST:.0e}")
     count = max(1, round(span / stepper.dt))
     recorder = Recorder(world, state, stepper)
     first, warned = state.time, Warned()

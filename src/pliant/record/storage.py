@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pliant.core.archive import decoding, read_archive, write_archive
+from pliant.core.declared import declared
 from pliant.record.bodies import check_body, decode_body, encode_body
 from pliant.record.forces import RecordedRows, Touches
 from pliant.record.run import Run
@@ -34,6 +35,7 @@ _NEWER = ("warm",)
 _START = "start_"
 
 
+@declared
 def load(path: str | Path) -> Run | World:
     """Read a saved run or world."""
     what = "a saved world or run"

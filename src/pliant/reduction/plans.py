@@ -7,7 +7,7 @@ large. Runs are independent: they can be computed in parallel, in any order and 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,6 +17,7 @@ from pliant.actuators import Actuator, Stiffness
 from pliant.actuators import values as v
 from pliant.actuators.limits import refuse_rates
 from pliant.core.checks import finite_array, positive_count
+from pliant.core.declared import declared
 from pliant.core.errors import InputError
 from pliant.core.one_line import one_line
 from pliant.core.types import FloatArray
@@ -67,10 +68,9 @@ class Plan:
 
     def _check_limits(self) -> None:
         for column, (actuator, kind) in enumerate(zip(self.actuators, self.kinds, strict=True)):
-            if kind not in KINDS:
-                raise InputError(
-                    f"a plan cannot ramp {kind.__name__}; use {', '.join(each.__name__ for each in KINDS)}"
-                )
+            if not any(kind is each for each in KINDS):
+                known = ", ".join(each.__name__ for each in KINDS)
+                raise InputError(f"a plan cannot ramp {getattr(kind, '__name__', kind)!r:.60}; use {known}")
             for run, value in enumerate(self.targets[:, column]):
                 try:
                     actuator.command(kind(float(value)))
@@ -161,6 +161,7 @@ class Plan:
         return hashlib.sha256(text.encode() + np.ascontiguousarray(self.targets).tobytes()).hexdigest()[:16]
 
 
+@declared
 def ramps(
     world: World, amplitude: Any = 0.02, steps: int = 200, *,
     actuators: Handles = None, kind: Any = None, together: bool = True,
@@ -184,6 +185,7 @@ def ramps(
     return _plan(chosen, kind, levels, 0.0, amplitude, steps, span=(0.0, 1.0))
 
 
+@declared
 def plackett_burman(
     world: World, amplitude: Any = 0.02, steps: int = 120, *,
     low: Any = 0.0, actuators: Handles = None, kind: Any = None,
@@ -220,6 +222,7 @@ def fractional_factorial(
     return _plan(chosen, kind, table, low, amplitude, steps)
 
 
+@declared
 def latin_hypercube(
     world: World, runs: int, amplitude: Any = 0.02, steps: int = 120, *,
     seed: int, low: Any = 0.0, actuators: Handles = None, kind: Any = None,
@@ -259,6 +262,8 @@ def _actuators(world: World, wanted: Handles) -> tuple[Actuator, ...]:
         if not ramped:
             raise InputError("this world has no actuators to plan for: scene.add(pl.Cable(…))")
         return ramped
+    if isinstance(wanted, str) or not isinstance(wanted, Iterable):
+        raise InputError(f"actuators must be a list of actuators or of their names, got {wanted!r:.60}")
     chosen = tuple(_by_name(world, one) if isinstance(one, str) else one for one in wanted)
     for one in chosen:
         if not any(one is actuator for actuator in present):

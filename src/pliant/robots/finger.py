@@ -9,6 +9,7 @@ import numpy as np
 from pliant.actuators import Cable
 from pliant.constraints.facing import Facing
 from pliant.core.checks import positive_count
+from pliant.core.declared import declared
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray
 from pliant.materials import Material
@@ -23,6 +24,7 @@ _VALLEY = 0.1
 """Fraction of the depth of a notch, from its valley, without contact points: there the flanks meet at rest."""
 
 
+@declared
 def finger(
     *,
     base: float = 0.016,

@@ -10,6 +10,7 @@ import numpy as np
 from pliant.actuators import Cable
 from pliant.actuators.values import Displacement
 from pliant.core.checks import finite_number, positive
+from pliant.core.declared import declared
 from pliant.core.errors import InputError
 from pliant.core.lie import rotation_exp
 from pliant.core.one_line import one_line
@@ -70,6 +71,7 @@ class Gripper:
         return dict.fromkeys(self.cables, pull) | dict.fromkeys(self.mounts, raised)
 
 
+@declared
 def gripper(
     *,
     cube_size: float = 0.030,

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from pliant.core.checks import non_negative
+from pliant.core.declared import declared
 from pliant.materials import Material
 from pliant.materials.silicones import dragon_skin_30
 from pliant.mesh import chambered_finger, regions
@@ -14,6 +15,7 @@ from pliant.models.volume import Rayleigh, Volume
 from pliant.robots.robot import DAMPING, Marker, Robot, hollows, silicone
 
 
+@declared
 def pneunet(
     *,
     sole: float = 0.001,

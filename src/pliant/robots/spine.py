@@ -17,6 +17,7 @@ import numpy as np
 from pliant.actuators import Cable
 from pliant.constraints.facing import Facing
 from pliant.core.checks import positive_count
+from pliant.core.declared import declared
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray, IntArray
 from pliant.mesh.lattice import grid_triangles
@@ -37,6 +38,7 @@ _BORDER = 0.03
 """Extension of the touched blade beyond that range, as a fraction of the radius: points that slip stay on it."""
 
 
+@declared
 def spine(
     *,
     length: float = 0.8,

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from pliant.actuators import Cable
-from pliant.core.checks import positive_count
+from pliant.core.checks import finite_array, positive_count
+from pliant.core.declared import declared
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray
 from pliant.materials import Material
@@ -28,6 +29,7 @@ a range 1.1 times as large; at 1.25 times three long cables together make elemen
 """
 
 
+@declared
 def trunk(
     *,
     length: float = 0.195,
@@ -96,6 +98,8 @@ def trunk(
     rubber, clamp = silicone(material, 0.45e6), clamp_region if clamped else None
     body = Volume(mesh, rubber, clamp=clamp, anti_locking=anti_locking, mass=mass, damping=damping, name=name)
     shrink = cable_radius / base_radius
+    if max_displacement is not None:
+        max_displacement = tuple(finite_array("max_displacement", max_displacement, shape=(2,)).tolist())
     long, short = (_LONG * length, _SHORT * length) if max_displacement is None else max_displacement
     cables = [
         Cable(

@@ -19,6 +19,7 @@ from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Literal
 
 from pliant.core.checks import positive, positive_count
+from pliant.core.declared import check_declared
 from pliant.core.errors import InputError
 from pliant.core.one_line import one_line
 from pliant.core.status import Status
@@ -70,6 +71,7 @@ class QuasiStatic:
     workspace: Workspace = field(default_factory=Workspace, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        check_declared(self)
         positive("tolerance", self.tolerance)
         positive_count("threads", self.threads)
         positive_count("maximum_solves", self.maximum_solves)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from pliant.constraints import Assembly, Condensation, Constraint, Island, forces_of
-from pliant.core.errors import ConvergenceError, PliantWarning
+from pliant.core.errors import ConvergenceError, InputError, PliantWarning
 from pliant.core.status import Status
 from pliant.core.types import FloatArray, IndexArray
 from pliant.models.model import Factor, System
@@ -203,6 +203,8 @@ def begin_session(
     """Checked controls and who finds the forces of a step."""
     if solver is None:
         return world.controls(controls), BY_LAWS
+    if isinstance(solver, type) or not hasattr(solver, "begin"):
+        raise InputError(f"solver of a stepper must be None or a pl.Inverse, got {solver!r:.60}")
     return solver.begin(world, state, controls, workspace)
 
 

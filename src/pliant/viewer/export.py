@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from pliant.core.checks import positive, positive_count
+from pliant.core.declared import declared
 from pliant.core.errors import InputError
 from pliant.core.progress import progress_bar
 from pliant.record import Run
@@ -33,6 +34,7 @@ _USUAL_FPS: dict[str, Any] = {".html": 50.0, ".gif": 25.0, ".mp4": 30.0, ".png":
 """Default instants per second, 1/s: pages interpolate, GIF allows at most 50, players expect 30; None takes all."""
 
 
+@declared
 def export(
     run: Run,
     path: str | Path,

@@ -43,6 +43,8 @@ _ACCEPTS: dict[type, tuple[Any, tuple[int, ...]]] = {
 
 def resolve_controls(controls: Mapping[Any, Any] | None, handles: frozenset[Any]) -> dict[Any, Any]:
     """Control values by handle (or "gravity", m/s², (3,)), checked for handle, type and shape."""
+    if controls is not None and not isinstance(controls, Mapping):
+        raise InputError(f"controls must be a dictionary {{actuator: value}}, got {short(controls)}")
     resolved: dict[Any, Any] = {}
     for handle, value in (controls or {}).items():
         if isinstance(handle, str) and handle == "gravity":

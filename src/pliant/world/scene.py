@@ -20,15 +20,18 @@ from pliant.constraints.rows import Constraint, RowView
 from pliant.constraints.sheath import Sheath, SheathRows
 from pliant.constraints.spring import Spring, SpringRows
 from pliant.core.checks import finite_array, non_negative, positive
+from pliant.core.declared import declared
 from pliant.core.errors import InputError
 from pliant.core.one_line import short
 from pliant.core.types import FloatArray
+from pliant.mesh.regions import as_region
 from pliant.models.body import Body, ContactRole, Model, Parts
 from pliant.models.kinds import compiled
 from pliant.models.rigid import Obstacle
 from pliant.models.rod import RodLoad
 from pliant.models.volume import Fibre, PointLoad, PressureLoad, Support, TractionLoad
 from pliant.solvers.contact.loading import load_friction_kernels
+from pliant.world.state import name_of
 from pliant.world.world import Pair, Source, World
 
 Thing = TypeVar("Thing")
@@ -83,6 +86,7 @@ class Scene:
             self._add_part(thing)
         return thing
 
+    @declared
     def collide(
         self,
         a: Any,
@@ -131,8 +135,11 @@ class Scene:
             raise InputError(f"two obstacles, {a.name!r} and {b.name!r}, have no unknowns to move each other by")
         if any({id(p.a), id(p.b)} == {id(a), id(b)} for p in self._pairs):
             raise InputError(f"{a.name!r} and {b.name!r} collide already; friction is given once per pair")
+        if exclude is not None:
+            exclude = as_region(exclude, what="exclude of collide()")
         self._pairs.append(Pair(a, b, float(friction), margin, exclude, capacity, allow_overlap, continuous))
 
+    @declared
     def attach(
         self,
         a: Any,
@@ -155,6 +162,8 @@ class Scene:
         a, b = getattr(a, "body", a), getattr(b, "body", b)
         if getattr(a, "contact_role", None) == ContactRole.OBSTACLE:
             raise InputError(f"attach takes the body first: scene.attach(body, {short(a)}, …), not the obstacle")
+        if a is None:
+            raise InputError("attach takes a body first, got None")
         for thing in (a, b):
             known = (*self._bodies, *(() if thing is a else self._parts[Obstacle]))
             if thing is not None and all(thing is not other for other in known):
@@ -222,7 +231,7 @@ class Scene:
             raise InputError(f"{thing!r} cannot be added to a scene; add bodies, obstacles, actuators, loads, supports")
         for body in getattr(thing, "bodies", None) or ((thing.body,) if hasattr(thing, "body") else ()):
             if all(body is not other for other in self._bodies):
-                raise InputError(f"add the body {body.name!r} to the scene before its {type(thing).__name__}")
+                raise InputError(f"add the body {name_of(body)} to the scene before its {type(thing).__name__}")
         self._parts[kind].append(thing)
 
     def _model(self, body: Body, actuators: Sequence[ActuatorRows]) -> Model:

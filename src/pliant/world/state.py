@@ -179,6 +179,8 @@ class State:
         return self.world.models[self.world.index(body)]
 
     def _at(self, body: Any, values: FloatArray, where: str) -> FloatArray:
+        if not isinstance(where, str) or where not in ("cells", "nodes"):
+            raise InputError(f'at must be "cells" or "nodes", got {where!r:.60}')
         return values if where == "cells" else self._model(body).node_mean(values)
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from pliant.constraints.rows import Constraint
+from pliant.core.declared import declared
 from pliant.core.display import display_html
 from pliant.core.errors import InputError
 from pliant.core.one_line import one_line
@@ -78,7 +79,7 @@ class World:
         if isinstance(body, int) and 0 <= body < len(self.models):
             return body
         for index, model in enumerate(self.models):
-            if model.spec is body or model.name == body:
+            if model.spec is body or (isinstance(body, str) and model.name == body):
                 return index
         names = ", ".join(repr(model.name) for model in self.models)
         raise InputError(f"{name_of(body)} is not a body of this world; its bodies are {names}")
@@ -163,6 +164,7 @@ class World:
         pairs = [model.initial() for model in self.models]
         return State(self, 0.0, tuple(q for q, _ in pairs), tuple(v for _, v in pairs), np.zeros(0))
 
+    @declared
     def thing(self, name: str) -> Any:
         """The body, obstacle, actuator, load or support of that name: the handles of a loaded world."""
         for thing, _ in self.source.things:
@@ -170,6 +172,7 @@ class World:
                 return thing
         raise InputError(f"no object of this world has the name {name!r}")
 
+    @declared
     def save(self, path: str | Path) -> Path:
         """Write the world to `path` (.npz, no pickle); `pl.load` gives it back."""
         from pliant.world.storage import save_world
@@ -181,8 +184,11 @@ class World:
 
         What constraints and materials of the other world remember is left behind.
         """
+        if not isinstance(state, State):
+            raise InputError(f"adopt takes a state, got {type(state).__name__}")
         return State(self, state.time, state.q, state.v, np.zeros(0))
 
+    @declared
     def load_state(self, path: str | Path) -> State:
         """Read a state that `State.save` wrote for this world."""
         from pliant.world.storage import load_state

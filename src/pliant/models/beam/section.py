@@ -17,6 +17,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from pliant.core.checks import finite_array, non_negative, positive
+from pliant.core.declared import check_declared
 from pliant.core.errors import InputError
 from pliant.core.one_line import one_line
 from pliant.core.types import FloatArray
@@ -104,6 +105,7 @@ class Circle(_Round):
     radius: float
 
     def __post_init__(self) -> None:
+        check_declared(self)
         object.__setattr__(self, "radius", positive("radius of a Circle", self.radius, unit="m"))
 
     @property
@@ -119,6 +121,7 @@ class Tube(_Round):
     inner: float
 
     def __post_init__(self) -> None:
+        check_declared(self)
         object.__setattr__(self, "outer", positive("outer radius of a Tube", self.outer, unit="m"))
         object.__setattr__(self, "inner", non_negative("inner radius of a Tube", self.inner, unit="m"))
         if not self.inner < self.outer:
@@ -144,6 +147,7 @@ class Rectangle:
     height: float
 
     def __post_init__(self) -> None:
+        check_declared(self)
         object.__setattr__(self, "width", positive("width of a Rectangle", self.width, unit="m"))
         object.__setattr__(self, "height", positive("height of a Rectangle", self.height, unit="m"))
 
@@ -194,6 +198,7 @@ class Taper:
     end: Section
 
     def __post_init__(self) -> None:
+        check_declared(self)
         if type(self.start) is not type(self.end) or not isinstance(self.start, (Circle, Tube, Rectangle)):
             names = " and ".join(type(one).__name__ for one in (self.start, self.end))
             raise InputError(f"a Taper joins two cross-sections of one kind, Circle, Tube or Rectangle, got {names}")

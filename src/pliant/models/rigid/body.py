@@ -10,6 +10,7 @@ import numpy as np
 
 from pliant.collision import Box, Capsule, CollisionSurface, Cylinder, MeshObstacle, Pipe, Plane, Sphere, Tubes
 from pliant.core.checks import finite_array, positive
+from pliant.core.declared import check_declared
 from pliant.core.errors import InputError
 from pliant.core.lie import rotation_exp
 from pliant.core.one_line import one_line
@@ -89,6 +90,7 @@ class RigidBody(Body):
     contact_role: ClassVar[ContactRole] = ContactRole.RIGID
 
     def __post_init__(self) -> None:
+        check_declared(self)
         positive(f"mass of {self.name!r}", self.mass, unit="kg")
         for name in ("position", "rotation", "velocity", "spin"):
             finite_array(f"{name} of {self.name!r}", getattr(self, name), shape=(3,))
@@ -96,13 +98,13 @@ class RigidBody(Body):
     @classmethod
     def sphere(cls, *, radius: float, mass: float, **start: Any) -> RigidBody:
         """A solid ball of `radius` m and `mass` kg."""
-        shape = sphere_shape(radius)
+        shape, mass = sphere_shape(radius), positive(f"mass of {start.get('name', 'sphere')!r}", mass, unit="kg")
         return cls(shape, mass, 0.4 * mass * radius**2 * np.eye(3), **{"name": "sphere", **start})
 
     @classmethod
     def box(cls, *, size: Any, mass: float, **start: Any) -> RigidBody:
         """A solid box of `size` (3,) m and `mass` kg."""
-        shape = box_shape(size)
+        shape, mass = box_shape(size), positive(f"mass of {start.get('name', 'box')!r}", mass, unit="kg")
         squares = np.asarray(size, float) ** 2
         return cls(shape, mass, np.diag(mass / 12.0 * (squares.sum() - squares)), **{"name": "box", **start})
 

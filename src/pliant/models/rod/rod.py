@@ -11,6 +11,7 @@ import numpy as np
 
 from pliant.core.arrays import writable
 from pliant.core.checks import finite_array, positive, positive_count, unit_vector
+from pliant.core.declared import check_declared
 from pliant.core.errors import InputError
 from pliant.core.lie import perpendicular
 from pliant.core.one_line import one_line
@@ -33,6 +34,7 @@ class Slide:
     axis: Any = (1.0, 0.0, 0.0)
 
     def __post_init__(self) -> None:
+        check_declared(self)
         unit_vector("axis of a Slide", self.axis)
 
 
@@ -44,6 +46,7 @@ class Turn:
     axis: Any = (1.0, 0.0, 0.0)
 
     def __post_init__(self) -> None:
+        check_declared(self)
         unit_vector("axis of a Turn", self.axis)
 
 
@@ -110,6 +113,7 @@ class Rod(SlenderBody):
     name: str = "rod"
 
     def __post_init__(self) -> None:
+        check_declared(self)
         name = self.name
         positive_count(f"sections of {name!r}", self.sections)
         self.check_material()
@@ -166,8 +170,10 @@ class Rod(SlenderBody):
     @cached_property
     def active(self) -> IntArray:
         """Indices of the strains that may change, ascending."""
+        if not isinstance(self.strains, (str, tuple, list)):
+            raise InputError(f"strains of {self.name!r} must be a list of names, got {self.strains!r:.60}")
         given = (self.strains,) if isinstance(self.strains, str) else tuple(self.strains)
-        wrong = [strain for strain in given if strain not in STRAINS]
+        wrong = [strain for strain in given if not isinstance(strain, str) or strain not in STRAINS]
         if wrong:
             raise InputError(f"strains of {self.name!r}: {wrong[0]!r} is none of {', '.join(STRAINS)}")
         if not given or len(set(given)) != len(given):

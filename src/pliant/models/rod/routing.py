@@ -41,7 +41,13 @@ length left, |w| has no derivative.
 def sampled(function: Callable[[Any], Any], ends: FloatArray, what: str) -> FloatArray:
     """A function of arc length, m → (y, z) m, at the Chebyshev points of the parts between `ends`: (parts, 13, 2)."""
     arcs = (ends[:-1, None] + 0.5 * np.diff(ends)[:, None] * (1.0 + _CHEBYSHEV)).ravel()
-    values = [finite_array(f"{what} at arc length {s:g} m", function(float(s)), shape=(2,)) for s in arcs]
+    try:
+        given = [function(float(s)) for s in arcs]
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{what} must be a function of the arc length in m, but it fails: {error}") from error
+    values = [
+        finite_array(f"{what} at arc length {s:g} m", value, shape=(2,)) for s, value in zip(arcs, given, strict=True)
+    ]
     return np.array(values).reshape(len(ends) - 1, _DEGREE + 1, 2)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from pliant.core.checks import finite_array, finite_number
+from pliant.core.declared import check_declared
 from pliant.core.errors import InputError
 from pliant.core.one_line import one_line
 from pliant.core.types import FloatArray, IntArray
@@ -37,8 +38,10 @@ class RodLoad:
     moment: Any = (0.0, 0.0, 0.0)
 
     def __post_init__(self) -> None:
+        check_declared(self)
         if not hasattr(self.body, "rest_strains"):
-            raise InputError(f"a RodLoad is for rods; {self.body.name!r} is none: use pl.PointLoad")
+            name = getattr(self.body, "name", self.body)
+            raise InputError(f"a RodLoad is for rods; {name!r:.60} is none: use pl.PointLoad")
         at, length = finite_number("at of a RodLoad", self.at, unit="m"), float(self.body.lengths.sum())
         if not 0.0 <= at <= length * (1.0 + 1e-12):
             raise InputError(f"at of a RodLoad is {at:g} m; {self.body.name!r} goes from 0 to {length:g} m")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pliant.core.checks import finite_array, non_negative, positive
+from pliant.core.declared import check_declared
 from pliant.core.errors import InputError
 from pliant.core.one_line import one_line
 from pliant.core.types import FloatArray
@@ -40,6 +41,7 @@ class Fibre:
     name: str = "fibre"
 
     def __post_init__(self) -> None:
+        check_declared(self)
         points = finite_array(f"points of {self.name!r}", self.points, shape=(None, 3))
         if len(points) < 2 or not (np.linalg.norm(np.diff(points, axis=0), axis=1) > 0.0).all():
             raise InputError(f"{self.name!r} needs two or more points, neighbours apart from each other")

@@ -10,6 +10,7 @@ import numpy as np
 
 from pliant.core.arrays import sum_by
 from pliant.core.checks import finite_array, finite_number
+from pliant.core.declared import check_declared
 from pliant.core.errors import InputError
 from pliant.core.kernels import kernel
 from pliant.core.one_line import one_line
@@ -17,7 +18,7 @@ from pliant.core.types import BoolArray, FloatArray, IntArray
 from pliant.mesh import Mesh
 from pliant.mesh.elements import shape, shape_gradients
 from pliant.mesh.quadrature import facet_gauss
-from pliant.mesh.regions import Region
+from pliant.mesh.regions import Region, as_region
 from pliant.models.model import GeometricStiffness
 from pliant.solvers.linear.pattern import BlockPattern
 
@@ -40,6 +41,7 @@ class PointLoad:
     moment: Any = (0.0, 0.0, 0.0)
 
     def __post_init__(self) -> None:
+        check_declared(self)
         if self.wrench[1].any() and not hasattr(type(self.body), "node_frames"):
             raise InputError(f"a moment needs nodes with frames; {self.body.name!r} is no beam and no rod: use forces")
 
@@ -56,7 +58,8 @@ class PointLoad:
 
     def nodal_weights(self, mesh: Mesh) -> FloatArray:
         """Fraction of the load at each node, (n,), summing to 1."""
-        return even_weights(self.region.nodes(mesh.points, what="region of a PointLoad"), mesh.node_count)
+        region = as_region(self.region, what="region of a PointLoad")
+        return even_weights(region.nodes(mesh.points, what="region of a PointLoad"), mesh.node_count)
 
 
 @one_line
@@ -69,6 +72,7 @@ class TractionLoad:
     traction: Any
 
     def __post_init__(self) -> None:
+        check_declared(self)
         finite_array("traction of a TractionLoad", self.traction, shape=(3,))
 
     @property
@@ -95,6 +99,7 @@ class PressureLoad:
     pressure: float
 
     def __post_init__(self) -> None:
+        check_declared(self)
         finite_number("pressure of a PressureLoad", self.pressure, unit="Pa")
 
     @property

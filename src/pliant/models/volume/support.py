@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from pliant.core.checks import finite_array
+from pliant.core.declared import check_declared
 from pliant.core.errors import InputError
 from pliant.core.one_line import one_line
 from pliant.core.types import FloatArray
@@ -36,6 +37,7 @@ class Support:
     center: Any = None
 
     def __post_init__(self) -> None:
+        check_declared(self)
         turns = self.rotation is not None
         if not (self.axes or turns) or set(self.axes) - set("xyz") or len(set(self.axes)) != len(self.axes):
             raise InputError(f"axes of a Support must be distinct letters of 'xyz', got {self.axes!r}")

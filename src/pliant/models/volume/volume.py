@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from pliant.core.checks import finite_array, non_negative
+from pliant.core.declared import check_declared
 from pliant.core.errors import InputError
 from pliant.core.one_line import one_line
 from pliant.core.types import FloatArray, IntArray
@@ -32,6 +33,7 @@ class Rayleigh:
     """Coefficient of K, s; of a rod or a beam also one for each strain, ``{"bending": 1e-3, "torsion": 2e-3}``."""
 
     def __post_init__(self) -> None:
+        check_declared(self)
         non_negative("mass of Rayleigh", self.mass, unit="1/s")
         if isinstance(self.stiffness, Mapping):  # as pairs, which files hold; the body knows its strains
             object.__setattr__(self, "stiffness", tuple(self.stiffness.items()))
@@ -94,6 +96,7 @@ class Volume(Body):
     touches_itself: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
+        check_declared(self)
         if not isinstance(self.mesh, Mesh):
             raise InputError(
                 f"the mesh of {self.name!r} must be a pl.mesh.Mesh, as pl.mesh.box(…) or "
@@ -106,6 +109,12 @@ class Volume(Body):
             )
         for name in ("velocity", "spin"):
             finite_array(f"{name} of {self.name!r}", getattr(self, name), shape=(3,))
+        if not isinstance(self.inclusions, (tuple, list)) or not all(
+            isinstance(one, (tuple, list)) and len(one) == 2 and isinstance(one[1], Material) for one in self.inclusions
+        ):
+            raise InputError(
+                f"inclusions of {self.name!r} must be a list of (region, material), got {self.inclusions!r:.60}"
+            )
         if self.clamp is not None:
             object.__setattr__(self, "clamp", as_region(self.clamp, what=f"clamp of {self.name!r}"))
         if self.damping.differs:
@@ -113,7 +122,7 @@ class Volume(Body):
                 f"the damping of {self.name!r} gives each strain a coefficient of its own, as rods and beams have; "
                 "a volume takes one number: pl.Rayleigh(stiffness=…)"
             )
-        if self.anti_locking not in (True, False, "volume"):
+        if not isinstance(self.anti_locking, (bool, str)) or self.anti_locking not in (True, False, "volume"):
             raise InputError(
                 f'anti_locking of {self.name!r} must be True, False or "volume", got {self.anti_locking!r}'
             )

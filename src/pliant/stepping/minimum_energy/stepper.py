@@ -16,6 +16,7 @@ import numpy as np
 from pliant.actuators.limits import refuse_rates
 from pliant.constraints.spring import SpringRows
 from pliant.core.checks import positive, positive_count
+from pliant.core.declared import check_declared
 from pliant.core.errors import ConvergenceError, InputError
 from pliant.core.one_line import one_line
 from pliant.core.status import Status
@@ -119,6 +120,7 @@ class Geometric:
     workspace: Workspace = field(default_factory=Workspace, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        check_declared(self)
         positive("tolerance", self.tolerance)
         positive_count("memory", self.memory)
         positive_count("iterations", self.iterations)

@@ -1,0 +1,143 @@
+"""The declared types of what people construct and call, checked in one place.
+
+Every public description (body, load, actuator, effector, stepper, material) is a frozen dataclass; its annotations say
+what it takes. `check_declared` compares the values with them, `declared` does so for the arguments of a function:
+a text for a number, a class for an object or NaN for a limit is an `InputError` that names argument, value and type,
+before anything is computed from it. Annotations that name no type here, such as `Any`, are for checks of their own.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from numbers import Integral, Real
+from typing import Any, TypeVar, cast
+
+import numpy as np
+
+from pliant.core.errors import InputError
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+_LARGEST = 2**62
+"""Larger whole numbers fit into no array and no kernel."""
+_CLASSES = {"Rayleigh", "Material", "Region", "Surface", "Mesh", "CellSizes", "Shape", "World", "State", "Run"}
+"""Classes that are checked by name, so that this module imports none of them."""
+
+
+_TEXTS = {"Volumetric", "Moduli"}
+"""Names of types that are one of several texts."""
+
+
+def check_declared(thing: Any) -> None:
+    """An error where a field of the dataclass `thing` is not of the type that it is declared with."""
+    for name, declared_type in _fields_of(thing.__class__):
+        declared_type.check(getattr(thing, name), name, thing)
+
+
+def declared(function: _F) -> _F:
+    """`function` with arguments that are checked against their annotations."""
+    signature = inspect.signature(function)
+    found = [(item.name, _Type.of(item.annotation, item.default)) for item in signature.parameters.values()]
+    types = {name: kind for name, kind in found if kind is not None}
+
+    @functools.wraps(function)
+    def checked(*given: Any, **named: Any) -> Any:
+        for name, value in zip(signature.parameters, given, strict=False):
+            if name in types:
+                types[name].check(value, name, function)
+        for name, value in named.items():
+            if name in types:
+                types[name].check(value, name, function)
+        return function(*given, **named)
+
+    return cast("_F", checked)
+
+
+@dataclass(frozen=True)
+class _Type:
+    """What a field or an argument may be: its `default`, or what one of `checks` accepts, `wanted` in words."""
+
+    wanted: str
+    checks: tuple[Callable[[Any], bool], ...]
+    default: Any
+
+    @classmethod
+    def of(cls, annotation: Any, default: Any) -> _Type | None:
+        """That of an annotation; None where it names a type that is not checked here."""
+        names = [part.strip() for part in str(annotation).split("|")]
+        kinds = [_check(name) for name in names]
+        if any(kind is None for kind in kinds):
+            return None
+        known = [kind for kind in kinds if kind is not None]
+        return cls(" or ".join(wanted for wanted, _ in known), tuple(fits for _, fits in known), default)
+
+    def check(self, value: Any, name: str, owner: Any) -> None:
+        """An error where `value`, the argument `name` of `owner`, is none of these."""
+        if value is not self.default and not any(fits(value) for fits in self.checks):
+            remedy = _REMEDIES.get(type(value).__name__, "")
+            raise InputError(f"{name} of {_who(owner)} must be {self.wanted}, got {_shown(value)}{remedy}")
+
+
+@functools.cache
+def _fields_of(kind: type) -> tuple[tuple[str, _Type], ...]:
+    found = [(item.name, _Type.of(item.type, item.default)) for item in fields(kind)]
+    return tuple((name, declared_type) for name, declared_type in found if declared_type is not None)
+
+
+def _check(name: str) -> tuple[str, Callable[[Any], bool]] | None:
+    if name in _SIMPLE:
+        return _SIMPLE[name]
+    if name.startswith("Literal[") or name in _TEXTS:
+        return _SIMPLE["str"]
+    if name in _CLASSES:
+        return f"a {name}", lambda value: any(base.__name__ == name for base in type(value).__mro__)
+    return None
+
+
+def _is_number(value: Any) -> bool:
+    """A real number that is not NaN; limits may be infinite. Arrays without axes are numbers."""
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value[()]
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
+        return False
+    return bool(value == value) and (not isinstance(value, Integral) or abs(int(value)) < _LARGEST)
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool) and abs(int(value)) < _LARGEST
+
+
+_SIMPLE: dict[str, tuple[str, Callable[[Any], bool]]] = {
+    "float": ("a number, not NaN", _is_number),
+    "int": ("a whole number", _is_whole),
+    "bool": ("True or False", lambda value: isinstance(value, (bool, np.bool_))),
+    "str": ("a text", lambda value: isinstance(value, str)),
+    "Path": ("a path", lambda value: isinstance(value, os.PathLike)),
+    "None": ("None", lambda value: value is None),
+    "ElementName": ('"tet4", "tet10", "hex8" or another element', lambda value: isinstance(value, str)),
+}
+
+
+_REMEDIES = {
+    "type": ", a class: create one of it",
+    "ABCMeta": ", a class: create one of it",
+    "Scene": ", a scene: compile it first, scene.compile()",
+    "World": ", a world: a state of it is world.initial_state()",
+}
+"""What to do with a value of another class."""
+
+
+def _who(thing: Any) -> str:
+    name = getattr(thing, "name", None)
+    if inspect.isfunction(thing):
+        return f"{thing.__name__}()"
+    kind = type(thing).__name__
+    return f"{kind} {name!r}" if isinstance(name, str) else kind
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:77]}…"
