@@ -27,6 +27,13 @@ CASES: dict[str, Case] = {
         source=_BEAM,
         licence="MIT",
     ),
+    "rod-pyelastica": Case(
+        line="a clamped rod that swings under gravity without damping, against PyElastica",
+        group="rods",
+        rows="validation.rod_rollouts:pyelastica",
+        source="PyElastica (Gazzola et al., R. Soc. Open Sci. 5, 2018), run by benchmarks/peers/elastica_swing.py",
+        licence="MIT",
+    ),
     "friction-collection": Case(
         line="friction problems of the collection of Siconos: residuals, and times beside its solvers",
         group="friction",

@@ -38,5 +38,5 @@ def test_the_profile_counts_what_is_solved_within_a_multiple_of_the_best():
 
 
 def test_an_empty_folder_is_named(tmp_path):
-    with pytest.raises(InputError, match="has no .npz"):
+    with pytest.raises(InputError, match=r"has no \.npz file"):
         friction.rows(tmp_path)
