@@ -66,7 +66,7 @@ class SubspaceModel(VolumeModel):
         chosen = None if subspace.points is None else np.asarray(subspace.points, np.int64)
         weights = None if subspace.weights is None else np.asarray(subspace.weights, np.float64)
         parts = chart.modes.reshape(len(model.rest), 3, -1)
-        loads = [model.mass.nodal, *(share for _, share in model.nodal_loads)]
+        loads: list[Any] = [model.mass.nodal, *(getattr(share, "weights", share) for _, share in model.nodal_loads)]
         return cls(
             **{own.name: getattr(model, own.name) for own in fields(VolumeModel)},
             subspace=subspace,
