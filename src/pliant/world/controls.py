@@ -75,5 +75,5 @@ def _resolve(handle: Any, value: Any) -> Any:
     if not isinstance(value, kind):
         raise InputError(f"{name} must be pl.{kind.__name__}(…), got {value!r}")
     if shape is None:
-        return np.asarray(handle.checked(value.value))
+        return np.asarray(handle.checked(value.value, name))
     return np.asarray(finite_array(name, value.value, shape=shape))

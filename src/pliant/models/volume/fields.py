@@ -42,7 +42,7 @@ def sampled(what: str, given: Any, mesh: Mesh, count: Callable[[], int], shape: 
     pieces = count()
     if values.shape[1:] != shape or values.shape[:1] not in ((nodes,), (pieces,)):
         raise InputError(
-            f"{what} must have the shape {shape}, {(nodes, *shape)} with one value for each node, or "
+            f"{what} must have shape {shape}, {(nodes, *shape)} with one value for each node, or "
             f"{(pieces, *shape)} with one for each facet or cell of its region; got {values.shape}"
         )
     if nodes == pieces:

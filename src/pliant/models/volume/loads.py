@@ -89,9 +89,9 @@ class TractionLoad(TimedLoad):
         """Traction, Pa, shape (3,), (n, 3) or (f, 3)."""
         return np.asarray(self.traction)
 
-    def checked(self, given: Any) -> FloatArray:
+    def checked(self, given: Any, what: str = "traction of a TractionLoad") -> FloatArray:
         """A traction as `fields.sampled` gives it."""
-        return sampled("traction of a TractionLoad", given, self.body.mesh, lambda: len(self._facets), (3,))
+        return sampled(what, given, self.body.mesh, lambda: len(self._facets), (3,))
 
     @cached_property
     def _facets(self) -> IntArray:
@@ -132,9 +132,9 @@ class BodyLoad(TimedLoad):
         """Force per volume, N/m³, shape (3,), (n, 3) or (m, 3)."""
         return np.asarray(self.force)
 
-    def checked(self, given: Any) -> FloatArray:
+    def checked(self, given: Any, what: str = "force of a BodyLoad") -> FloatArray:
         """A force per volume as `fields.sampled` gives it."""
-        return sampled("force of a BodyLoad", given, self.body.mesh, lambda: int(self._chosen.sum()), (3,))
+        return sampled(what, given, self.body.mesh, lambda: int(self._chosen.sum()), (3,))
 
     @cached_property
     def _chosen(self) -> BoolArray:
@@ -179,9 +179,9 @@ class PressureLoad(TimedLoad):
         """Pressure, Pa, shape (), (n,) or (f,)."""
         return np.asarray(self.pressure)
 
-    def checked(self, given: Any) -> FloatArray:
+    def checked(self, given: Any, what: str = "pressure of a PressureLoad") -> FloatArray:
         """A pressure as `fields.sampled` gives it."""
-        return sampled("pressure of a PressureLoad", given, self.body.mesh, lambda: len(self.facets), ())
+        return sampled(what, given, self.body.mesh, lambda: len(self.facets), ())
 
     @cached_property
     def facets(self) -> IntArray:
