@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 
 RowLaw = Law
 """How λ and δ of a row relate; see `solvers.contact.Law`."""
+COMPLIANT = 100
+"""A further law of rows, of springs: δ + C λ = target, with the compliance C (m/N) in the column `upper`. Solvers see a
+bilateral row, with C on the diagonal of W (`constraints.condense`).
+"""
 
 
 Laws = tuple[int, int, float, float, int | bytes]
@@ -115,7 +119,8 @@ class RowView:
     start, `gravity` (m/s²) its magnitude; `last_keys` and `last_lam` the rows of the previous step and their λ.
     `approach` (m) is how far beyond their margins contacts are looked for in a quasi-static solve.
     `velocity_offsets` are v⁺ − dx/h of the models, m/s, empty where all are zero (`models.volume.free_rotation`).
-    `workspace` is that of the stepper, None outside of one.
+    `workspace` is that of the stepper, None outside of one. `evaluated` are the positions where forces are evaluated,
+    q + θ dx, empty where they are `q`, and `theta` is θ.
     """
 
     q: Sequence[FloatArray]
@@ -134,6 +139,8 @@ class RowView:
     approach: float = 0.0
     velocity_offsets: Sequence[FloatArray | None] = ()
     workspace: Workspace | None = None
+    evaluated: Sequence[FloatArray] = ()
+    theta: float = 1.0
 
     @classmethod
     def of(cls, models: Sequence[Any], q: Sequence[FloatArray] | None = None, **options: Any) -> RowView:
@@ -301,6 +308,10 @@ class Constraint:
         that of a moving obstacle. `rows` are those of the constraint alone, `memory` what they left.
         """
         return np.zeros(rows.count)
+
+    def elastic_energy(self, q: Sequence[FloatArray]) -> float:
+        """Energy that it stores with the models at q, J."""
+        return 0.0
 
     def overlap(self, view: RowView) -> float:
         """Largest penetration at the positions of `view`, m; 0 without contacts."""

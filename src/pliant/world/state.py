@@ -128,6 +128,11 @@ class State:
         constraint: Any = self.world.constraints[self.world.constraint_index(cavity)]
         return float(constraint.volume(self.q[constraint.index]))
 
+    def spring_force(self, spring: Any) -> FloatArray:
+        """Forces of a `pl.Spring` on the points of its first body, (k, 3), N, without those of its dashpots."""
+        constraint: Any = self.world.constraints[self.world.constraint_index(spring)]
+        return np.asarray(constraint.forces(self.q))
+
     def stress(self, body: Any, *, at: str = "cells") -> FloatArray:
         """Cauchy stress, Pa, (m, 3, 3) at "cells" or (n, 3, 3) at "nodes"; of viscoelastic materials with the stresses
         of their branches, without that of the viscosity.

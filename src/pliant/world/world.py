@@ -228,6 +228,7 @@ class World:
         histories = state.histories or (None,) * len(self.models)
         kinetic = sum(model.kinetic_energy(q, v) for model, q, v in triples)
         elastic = sum(model.stored_energy(q, known) for (model, q, _), known in zip(triples, histories, strict=True))
+        elastic += sum(constraint.elastic_energy(state.q) for constraint in self.constraints)
         gravity = values.get("gravity", self.gravity)
         potential = sum(model.potential_energy(q, gravity, values) for model, q, _ in triples)
         total = kinetic + elastic + potential

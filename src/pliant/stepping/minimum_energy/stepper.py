@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from pliant.actuators.limits import refuse_rates
+from pliant.constraints.spring import SpringRows
 from pliant.core.checks import positive, positive_count
 from pliant.core.errors import ConvergenceError, InputError
 from pliant.core.one_line import one_line
@@ -272,6 +273,8 @@ def _check(world: World) -> None:
             )
     constraints: list[Any] = list(world.constraints)
     for constraint in constraints:
+        if isinstance(constraint, SpringRows):
+            raise InputError(f"pl.Geometric has no springs such as {constraint.name!r}; use pl.QuasiStatic")
         if constraint.is_contact and constraint.mu:
             raise InputError(
                 f"{constraint.name} collide with friction {constraint.mu:g}; a geometric step has no slip history: "
