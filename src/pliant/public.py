@@ -10,6 +10,7 @@ from pliant.actuators import BaseDrive, Cable, Cavity, ForcePoint, Hinge, Layer,
 from pliant.actuators.values import Displacement, Force, Pressure, VolumeGrowth, VolumeRatio
 from pliant.constraints.channel import Channel
 from pliant.constraints.facing import Facing
+from pliant.constraints.linear import LinearConstraint, Term
 from pliant.constraints.sheath import Sheath
 from pliant.control import (
     Effector,
@@ -103,6 +104,7 @@ __all__ = [
     "Inverse",
     "Layer",
     "LengthEffector",
+    "LinearConstraint",
     "MovedSupport",
     "Obstacle",
     "OrientationEffector",
@@ -126,6 +128,7 @@ __all__ = [
     "Stiffness",
     "Support",
     "Tendon",
+    "Term",
     "TractionLoad",
     "Turn",
     "Volume",

@@ -18,6 +18,9 @@ KINDS = {
     "channels": keys.CHANNELS,
     "sheaths": keys.SHEATHS,
     "least volumes": keys.VOLUMES,
+    "linear constraints": keys.LINEAR,
+    "ties": keys.TIES,
+    "holds": keys.HOLDS,
 }
 
 

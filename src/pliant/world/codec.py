@@ -19,6 +19,7 @@ from pliant.collision import Box, Capsule, Cylinder, MeshObstacle, Pipe, Plane, 
 from pliant.constraints.attachment import Attachment
 from pliant.constraints.channel import Channel
 from pliant.constraints.facing import Facing
+from pliant.constraints.linear import LinearConstraint, Term
 from pliant.constraints.sheath import Sheath
 from pliant.core.errors import InputError
 from pliant.materials import (
@@ -46,7 +47,7 @@ _CLASSES: dict[str, type] = {
         *(Mesh, Surface, Subspace),
         *(Corotated, Linear, MooneyRivlin, NeoHookean, Ogden, StVenantKirchhoff, Yeoh),
         *(CoupledMooneyRivlin, CoupledOgden, Mullins, Viscoelastic),
-        *(Attachment, Channel, Facing, Sheath),
+        *(Attachment, Channel, Facing, LinearConstraint, Sheath, Term),
         *(Cable, Cavity, ForcePoint, Slider, Hinge, Layer, Stiffness, BaseDrive, Tendon),
         *(ContactBasis, ContactPoints, Training),
         *(Obstacle, Plane, Sphere, Capsule, Box, Cylinder, Pipe, Tubes),

@@ -16,6 +16,7 @@ from pliant.constraints.channel import Channel, ChannelRows
 from pliant.constraints.colliders import Collider
 from pliant.constraints.contact import ContactPair
 from pliant.constraints.facing import Facing, FacingPair
+from pliant.constraints.linear import LinearConstraint, LinearRows
 from pliant.constraints.rows import Constraint, RowView
 from pliant.constraints.sheath import Sheath, SheathRows
 from pliant.core.checks import finite_array, non_negative, positive
@@ -35,7 +36,7 @@ Thing = TypeVar("Thing")
 OVERLAP = 0.01
 """Initial overlap that counts as touching, as a fraction of the margin: meshes in contact differ by rounding."""
 _LOADS = (PointLoad, TractionLoad, PressureLoad, RodLoad)
-_PARTS: tuple[Any, ...] = (Obstacle, Actuator, Fibre, Channel, Sheath, _LOADS, Support, Facing, Attachment)
+_PARTS: tuple[Any, ...] = (Obstacle, Actuator, Fibre, Channel, Sheath, _LOADS, Support, Facing, Attachment, LinearConstraint)
 """What a scene contains beside bodies, in the order in which it is saved."""
 
 
@@ -180,6 +181,7 @@ class Scene:
         constraints += [AttachmentRows.build(spec, models, k) for k, spec in enumerate(parts[Attachment], start=1)]
         constraints += [ChannelRows.build(spec, models, k) for k, spec in enumerate(parts[Channel])]
         constraints += [SheathRows.build(spec, models, k) for k, spec in enumerate(parts[Sheath])]
+        constraints += [LinearRows.build(spec, models, k) for k, spec in enumerate(parts[LinearConstraint])]
         sides = _Sides(models)
         pairs = [_detected(pair, _contact_pair(pair, sides, k)) for k, pair in enumerate(self._pairs, start=1)]
         facings = [FacingPair.build(spec, models, k) for k, spec in enumerate(parts[Facing], start=len(pairs) + 1)]
@@ -190,7 +192,7 @@ class Scene:
         return World(
             models=models,
             gravity=self.gravity.copy(),
-            handles=frozenset([*parts[_LOADS], *parts[Support], *parts[Actuator]]),
+            handles=frozenset([*parts[_LOADS], *parts[Support], *parts[Actuator], *parts[LinearConstraint]]),
             constraints=(*constraints, *pairs, *facings),
             obstacles=tuple(parts[Obstacle]),
             source=Source(
