@@ -12,6 +12,7 @@ from pliant.constraints.channel import Channel
 from pliant.constraints.facing import Facing
 from pliant.constraints.linear import LinearConstraint, Term
 from pliant.constraints.sheath import Sheath
+from pliant.constraints.tie import Tie
 from pliant.control import (
     Effector,
     Inverse,
@@ -129,6 +130,7 @@ __all__ = [
     "Support",
     "Tendon",
     "Term",
+    "Tie",
     "TractionLoad",
     "Turn",
     "Volume",

@@ -105,7 +105,7 @@ class LinearConstraint:
 
     @classmethod
     def plane(cls, body: Any, region: Any, *, normal: Any, **options: Any) -> LinearConstraint:
-        """Nodes of `region` move in a plane with the unit `normal` (3,): a symmetry plane, or a smooth inclined wall."""
+        """Nodes of `region` move in a plane with the unit `normal` (3,): symmetry, or a smooth inclined wall."""
         along = unit_vector("normal of a plane", normal)
         return cls(Term(body, along, region=region), **{"name": "symmetry plane", **options})
 
@@ -195,7 +195,7 @@ class LinearRows(Constraint):
         wrong = [size for size in sizes if size not in (1, count)]
         if wrong:
             raise InputError(
-                f"terms of {spec.name!r} have {wrong[0]} and {count} points; they must have as many, or one of them one "
+                f"terms of {spec.name!r} have {wrong[0]} and {count} points; they must have as many, or one "
                 "(pick='first' or 'mean')"
             )
         what = f"points of {spec.name!r}"

@@ -19,6 +19,7 @@ from pliant.constraints.facing import Facing, FacingPair
 from pliant.constraints.linear import LinearConstraint, LinearRows
 from pliant.constraints.rows import Constraint, RowView
 from pliant.constraints.sheath import Sheath, SheathRows
+from pliant.constraints.tie import Tie, TieRows
 from pliant.core.checks import finite_array, non_negative, positive
 from pliant.core.errors import InputError
 from pliant.core.one_line import short
@@ -36,7 +37,19 @@ Thing = TypeVar("Thing")
 OVERLAP = 0.01
 """Initial overlap that counts as touching, as a fraction of the margin: meshes in contact differ by rounding."""
 _LOADS = (PointLoad, TractionLoad, PressureLoad, RodLoad)
-_PARTS: tuple[Any, ...] = (Obstacle, Actuator, Fibre, Channel, Sheath, _LOADS, Support, Facing, Attachment, LinearConstraint)
+_PARTS: tuple[Any, ...] = (
+    Obstacle,
+    Actuator,
+    Fibre,
+    Channel,
+    Sheath,
+    _LOADS,
+    Support,
+    Facing,
+    Attachment,
+    LinearConstraint,
+    Tie,
+)
 """What a scene contains beside bodies, in the order in which it is saved."""
 
 
@@ -182,6 +195,7 @@ class Scene:
         constraints += [ChannelRows.build(spec, models, k) for k, spec in enumerate(parts[Channel])]
         constraints += [SheathRows.build(spec, models, k) for k, spec in enumerate(parts[Sheath])]
         constraints += [LinearRows.build(spec, models, k) for k, spec in enumerate(parts[LinearConstraint])]
+        constraints += [TieRows.build(spec, models, k) for k, spec in enumerate(parts[Tie])]
         sides = _Sides(models)
         pairs = [_detected(pair, _contact_pair(pair, sides, k)) for k, pair in enumerate(self._pairs, start=1)]
         facings = [FacingPair.build(spec, models, k) for k, spec in enumerate(parts[Facing], start=len(pairs) + 1)]
