@@ -88,8 +88,8 @@ class LinearConstraint:
     name: str = "linear constraint"
 
     def __post_init__(self) -> None:
-        given = (self.terms,) if isinstance(self.terms, Term) else tuple(self.terms)
-        if not given or not all(isinstance(term, Term) for term in given):
+        given = (self.terms,) if hasattr(self.terms, "coefficient") else tuple(self.terms)
+        if not given or not all(hasattr(term, "coefficient") for term in given):
             raise InputError(f"terms of {self.name!r} must be one or more of pl.Term(body, coefficient, …)")
         object.__setattr__(self, "terms", given)
         object.__setattr__(self, "value", finite_number(f"value of {self.name!r}", self.value))

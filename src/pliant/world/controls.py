@@ -10,7 +10,6 @@ import numpy as np
 from pliant.actuators import Actuator
 from pliant.actuators.limits import Command
 from pliant.actuators.values import Displacement, Force, Placement, Pressure, Traction, Wrench
-from pliant.constraints.linear import LinearConstraint
 from pliant.core.checks import finite_array
 from pliant.core.errors import InputError
 from pliant.core.one_line import short
@@ -66,7 +65,7 @@ def _resolve(handle: Any, value: Any) -> Any:
         return _resolve_wrench(handle, value)
     if isinstance(handle, Support) and isinstance(value, Placement):
         return _resolve_placement(handle, value)
-    if isinstance(handle, LinearConstraint):
+    if hasattr(handle, "terms"):  # a linear constraint
         if not isinstance(value, Displacement):
             raise InputError(f"{handle.name!r} is controlled by pl.Displacement(m), got {value!r}")
         return Command(by_force=False, amount=handle.checked(value.value))
