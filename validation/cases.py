@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from validation.case import Case
+from validation.literature.cases import PROBLEMS
+
+__all__ = ["CASES", "GROUPS", "Case"]
 
 GROUPS: dict[str, str] = {
     "hardware": "real robots, measured by others",
@@ -12,34 +15,6 @@ GROUPS: dict[str, str] = {
     "friction": "collections of friction problems",
 }
 """Sections of the table and of docs/validation.md, in their order."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Case:
-    """What is compared, with whom, and how to run it.
-
-    line
-        One line about it.
-    group
-        Key of `GROUPS`.
-    rows
-        "module:function". The function takes no argument, or the folder of the recordings where `data` is given, and
-        returns a list of `validation.row.Row`.
-    source, licence
-        Of the reference: publication or repository; licence of the data, or "published value" where a number is quoted.
-    data
-        Folder below `--data DIR` without which the case is skipped.
-    pictures
-        "module:function" of a function (data folder or nothing, folder for files) → files; "" without pictures.
-    """
-
-    line: str
-    group: str
-    rows: str
-    source: str
-    licence: str
-    data: str = ""
-    pictures: str = ""
 
 
 _BEAM = "Dubied et al., Sim-to-real for soft robots using differentiable FEM, RA-L 2022 (srl-ethz/diffPD_sim2real)"
@@ -52,5 +27,6 @@ CASES: dict[str, Case] = {
         source=_BEAM,
         licence="MIT",
     ),
+    **PROBLEMS,
 }
 """The cases by name. `pliant validate NAME` runs one."""

@@ -91,7 +91,7 @@ def run_beam(
     variants: Mapping[str, Variant] = VARIANTS,
     peers: bool = True,
 ) -> dict[str, Any]:
-    """Report of the bench: the headline at the top, the others under "variants"; see `benchmarks.tasks.run_bench`."""
+    """A clamped beam under its weight, of the plain element; other elements, materials and sizes as "variants"."""
     if data is not None:
         raise InputError(f"bench 'beam' builds its own mesh and reads no data, got data={str(data)!r}; leave it out")
     before = _measure(headline)

@@ -25,7 +25,7 @@ from benchmarks.tasks.peers import run_peers
 from benchmarks.tasks.rod_finger import rod_finger_reports
 from pliant.models.beam import Circle
 from pliant.models.rod import Rod
-from pliant.models.rod.rod import STRAINS
+from pliant.models.slender_memory import STRAINS
 from pliant.models.volume import Rayleigh
 from pliant.stepping import ImplicitMidpoint, QuasiStatic
 from pliant.world import Scene, World
@@ -57,7 +57,7 @@ def run_rod(
     fingers: bool = True,
     peers: bool = True,
 ) -> dict[str, Any]:
-    """Report of the bench: eight sections at the top, the others under "variants"; see `benchmarks.tasks.run_bench`."""
+    """A swinging rod of eight sections; other discretizations, and a finger with a rod in it, as "variants"."""
     report = _report(_world(sections=8), steps)
     others = {name: _report(_world(**options), steps) for name, options in variants.items()}
     if fingers:

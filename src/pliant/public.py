@@ -12,6 +12,7 @@ from pliant.constraints.channel import Channel
 from pliant.constraints.facing import Facing
 from pliant.constraints.linear import LinearConstraint, Term
 from pliant.constraints.sheath import Sheath
+from pliant.constraints.spring import Spring
 from pliant.constraints.tie import Tie
 from pliant.control import (
     Effector,
@@ -123,6 +124,7 @@ __all__ = [
     "Sheath",
     "Slide",
     "Slider",
+    "Spring",
     "State",
     "Status",
     "StepInfo",

@@ -30,9 +30,22 @@ def test_several_files_at_once(pliant, saved_run, tmp_path):
     assert json.loads((tmp_path / "e.json").read_text())["files"] == names
 
 
+def test_a_run_is_drawn_cut_and_see_through(pliant, saved_run, tmp_path):
+    pytest.importorskip("matplotlib")
+    looks = {"plain": [], "cut": ["--cut", "x>0"], "clear": ["--opacity", 0.3]}
+    for name, look in looks.items():
+        code, _, err = pliant("export", saved_run, "--to", f"{name}.png", "--size", "120x80", "--poses", 1, *look)
+        assert code == 0, err
+    pictures = {(tmp_path / f"{name}.png").read_bytes() for name in looks}
+    assert len(pictures) == len(looks)
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
+        (["RUN", "--to", "a.png", "--cut", "above"], "--cut takes 'y>0.01'"),
+        (["RUN", "--to", "a.png", "--cut", "y>wide"], "--cut takes 'y>0.01'"),
+        (["RUN", "--to", "a.png", "--cut", "box:0,0"], "--cut takes 'y>0.01'"),
         (["nowhere.npz", "--to", "a.html"], "nowhere.npz"),
         (["scene.py", "--to", "a.html"], "run it first"),
         (["RUN", "--to", "a.docx"], "ending must be one of"),

@@ -2,11 +2,12 @@
 
 import subprocess
 import sys
+import time
 
 import pytest
 
 from pliant.core import progress
-from pliant.core.progress import duration, is_watched, line, progress_bar
+from pliant.core.progress import duration, is_watched, line, progress_bar, waiting
 
 
 def test_a_shown_bar_reaches_its_end_and_goes(capsys, monkeypatch):
@@ -54,3 +55,15 @@ def test_a_bar_loads_no_rich():
     )
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert said.stdout.strip() == "False"
+
+
+def test_a_call_without_pieces_says_the_time_passed(capsys, monkeypatch):
+    monkeypatch.setattr(progress, "_REFRESH", 0.01)
+    with waiting("meshing", shown=True):
+        time.sleep(0.05)
+    said = capsys.readouterr().err
+    assert "meshing, 0 s so far" in said
+    assert said.endswith("\r\033[K")
+    with waiting("meshing"):
+        pass
+    assert capsys.readouterr().err == ""

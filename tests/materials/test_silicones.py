@@ -137,3 +137,24 @@ def test_bad_records_are_named(changes, message):
     record = {"name": "mine", "density": 1e3, "strain": [0.5, 1.0], "stress": [1e4, 2e4], "valid_strain": 1.0}
     with pytest.raises(InputError, match=message):
         pm.Silicone(**{**record, "source": "", **changes})
+
+
+def test_memory_is_that_of_the_measured_ring_down():
+    """Damping ratios (half of the loss factor) and stiffness over that of the sag, at the two measured frequencies."""
+    material = pm.dragon_skin_10(memory=True)
+    law = pm.dragon_skin_10()
+    assert material.base == law
+    modulus = material.dynamic_shear_modulus([4.33, 7.73])
+    np.testing.assert_allclose(0.5 * modulus.imag / modulus.real, [0.0557, 0.0517], atol=0.008)
+    np.testing.assert_allclose(modulus.real / law.shear_modulus, [1.07, 1.11], rtol=0.015)
+    assert "diffPD_sim2real" in pm.dragon_skin_10.memory_source
+    assert isinstance(pm.dragon_skin_10.remembering(pm.dragon_skin_10.yeoh()).base, pm.Yeoh)
+
+
+@every_silicone
+def test_memory_that_nobody_measured_is_not_guessed(silicone):
+    if silicone.branches:
+        assert silicone.memory_source
+        return
+    with pytest.raises(InputError, match=f"no measured relaxation of {silicone.name}.*Dragon Skin 10"):
+        silicone(memory=True)

@@ -10,6 +10,7 @@ from pliant.cli.check import scene_world
 from pliant.cli.new import KINDS, USES_GMSH, scene_text
 from pliant.cli.scene_file import SceneFile
 from pliant.core.errors import InputError
+from pliant.mesh.mesh import drop_unused_nodes
 from pliant.review import first_frequency
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
@@ -98,6 +99,7 @@ FAULTS = {
 }  # fmt: skip
 NOTES = {
     "walls of one cell": (lambda: scene_of(bar(cells=(10, 1, 1))), "walls of 'bar'", "tetrahedralize"),
+    "thin walls in a thick body": (lambda: scene_of(thin_walled()), "walls of 'bar'", "tetrahedralize"),
     "no limits": (bare_cable, "actuators 'cable'", "max_force"),
     "near bodies": (two_bars, "'bar' and 'bar'", "scene.collide"),
     "a force on one node": (one_node, "load on 'bar'", "several nodes"),
@@ -105,10 +107,26 @@ NOTES = {
 }
 
 
+def thin_walled():
+    """A block with cells of 2 mm, of which a fifth of the surface is a fin of 2 mm: one cell across."""
+    block = pl.mesh.grid(np.linspace(0, 0.02, 11), np.linspace(0, 0.02, 11), np.linspace(0, 0.02, 11))
+    middles = block.points[block.cells].mean(axis=1)
+    kept = (middles[:, 2] < 0.01) | (np.abs(middles[:, 1] - 0.011) < 0.001)
+    mesh = pl.mesh.Mesh.oriented(*drop_unused_nodes(block.points, block.cells[kept]), "tet4")
+    material = pl.materials.Corotated(young=0.5e6, poisson=0.45, density=1080.0)
+    return pl.Volume(mesh, material, clamp=pl.regions.plane(axis="x", at=0.0), name="bar")
+
+
 def locking():
     material = pl.materials.Corotated(young=0.5e6, poisson=0.49, density=1080.0)
     mesh, clamp = pl.mesh.box((0.1, 0.02, 0.02), (10, 2, 2)), pl.regions.plane(axis="x", at=0.0)
     return pl.Volume(mesh, material, clamp=clamp, anti_locking=False, name="bar")
+
+
+def test_limits_that_are_named_are_those_of_the_actuator():
+    (finding,) = pl.check(bare_cable())
+    assert "max_force or max_displacement" in finding.remedy
+    assert "pressure" not in finding.remedy
 
 
 def faults(world, stepper=None):

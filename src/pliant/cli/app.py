@@ -197,14 +197,22 @@ def export(
     poses: Annotated[int | None, typer.Option(help="Poses drawn over each other in a .png.")] = None,
     strip: Annotated[int | None, typer.Option(help="Instants drawn side by side in a .png.")] = None,
     title: Annotated[str | None, typer.Option(help="Title of a page or a picture.")] = None,
+    opacity: Annotated[
+        float, typer.Option(help="Opacity of volumes, 0 to 1; below 1 cables, rods and chambers show through.")
+    ] = 1.0,
+    cut: Annotated[
+        str | None,
+        typer.Option(help="Cells left out, to look inside: 'y>0.01', box:0,0,0:0.1,0.1,0.1, sphere:0,0,0:0.05, in m."),
+    ] = None,
     json: Json = None,
 ) -> None:
     """Write a saved run as a page, a film, a picture, glTF, a ParaView series or a table of curves."""
     from pliant.cli.export import parsed_size, show_export
+    from pliant.cli.regions import parsed_cut
 
     show_export(
         Output(json), recorded, to=to or [], fps=fps, color=color, size=parsed_size(size), poses=poses, strip=strip,
-        title=title,
+        title=title, opacity=opacity, cut=None if cut is None else parsed_cut(cut),
     )  # fmt: skip
 
 
@@ -336,7 +344,7 @@ def view(
     host: Annotated[str, typer.Option(help="Address to serve; 0.0.0.0 lets other machines connect.")] = "127.0.0.1",
     no_open: NoOpen = False,
     screenshot: Annotated[
-        Path | None, typer.Option(help="Write a picture of the page here and stop (needs Chromium).")
+        Path | None, typer.Option(help="Write a picture of the page here and stop (needs Chromium and Playwright).")
     ] = None,
     json: Json = None,
 ) -> None:

@@ -31,9 +31,16 @@ def show_check(output: Output, scene: Path, *, settings: Sequence[str]) -> int:
     for finding in found:
         output.say(str(finding))
     faults = sum(finding.fault for finding in found)
-    output.say(f"{scene}: {faults} faults, {len(found) - faults} notes" if found else f"{scene}: nothing unusual")
+    output.say(f"{scene}: {_counted(faults, len(found) - faults)}")
     output.finish({"scene": scene, "faults": faults, "findings": [vars(finding) for finding in found]})
     return FAILED if faults else 0
+
+
+def _counted(faults: int, notes: int) -> str:
+    """'1 fault, 2 notes', or that nothing is unusual."""
+    if not faults and not notes:
+        return "nothing unusual"
+    return f"{faults} fault{'s' * (faults != 1)}, {notes} note{'s' * (notes != 1)}"
 
 
 def scene_world(file: SceneFile, values: Mapping[str, Any] | None = None) -> tuple[Any, Any]:

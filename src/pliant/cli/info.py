@@ -28,16 +28,23 @@ def facts() -> dict[str, str]:
     """Versions, machine, threads and kernels, in the order they are shown."""
     versions = {name: metadata.version(name) for name in ("pliant", "numpy", "scipy", "numba")}
     kernels = sum(1 for _ in cache_folder().rglob("*.nbi"))
-    warm = "warm" if is_warm() else "cold: run `pliant warmup`"
     return {
         "pliant": versions.pop("pliant"),
         "python": f"{platform.python_version()} on {platform.system()} {platform.machine()}",
         **versions,
         "BLAS": _blas(),
         "cores": f"{core_count()} usable of {os.cpu_count()}",
-        "kernels": f"{kernels} compiled functions, {warm}",
+        "kernels": _kernel_text(kernels, is_warm()),
         "kernel cache": str(cache_folder()),
     }
+
+
+def _kernel_text(count: int, warm: bool) -> str:
+    """What is known of the compiled functions in the cache, and what to do about those that may be missing."""
+    if warm:
+        return f"all compiled, {count} functions"
+    some = f"{count} functions compiled so far" if count else "none compiled yet"
+    return f"{some}; the first runs compile what they need, `pliant warmup` all at once"
 
 
 def extras() -> dict[str, bool]:

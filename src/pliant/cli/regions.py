@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -9,6 +10,8 @@ from typing import Any
 from pliant.core.errors import InputError
 
 USAGE = "NAME=plane:x=0, NAME=box:0,0,0:10,5,5, NAME=sphere:0,0,0:2 or NAME=nodes:0,4,7"
+CUT_USAGE = "'y>0.01', 'x<0', box:0,0,0:0.1,0.1,0.1 or sphere:0,0,0:0.05, in metres"
+_SIDE = re.compile(r"^\s*([xyz])\s*([<>])\s*([^<>]+)$")
 _PLANE = re.compile(r"^([xyz])=([^,:]+)(?:,([^,:]+))?$")
 
 
@@ -21,6 +24,24 @@ def parsed_regions(texts: Sequence[str], scale: float) -> dict[str, Any]:
             raise InputError(f"--region takes {USAGE}, each name once; got {text!r}")
         found[name.strip()] = _region(text, shape.strip(), scale)
     return found
+
+
+def parsed_cut(text: str) -> Any:
+    """The region of an option such as "y>0.01", on that side of a plane, or "box:LOWER:UPPER", in metres."""
+    from pliant.mesh import regions
+
+    side = _SIDE.match(text)
+    try:
+        if side is None:
+            if text.partition(":")[0] not in ("box", "sphere"):
+                raise ValueError(text)
+            return _region(text, text.strip(), 1.0)
+        at, axis = float(side[3]), "xyz".index(side[1])
+    except ValueError as error:
+        raise InputError(f"--cut takes {CUT_USAGE}; got {text!r}") from error
+    lower, upper = [-math.inf] * 3, [math.inf] * 3
+    (lower if side[2] == ">" else upper)[axis] = at
+    return regions.box(lower, upper)
 
 
 def _region(text: str, shape: str, scale: float) -> Any:

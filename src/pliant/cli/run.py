@@ -76,12 +76,12 @@ def run_summary(run: Any) -> dict[str, Any]:
         "simulated (s)": float(run.times[-1] - run.times[0]),
         "steps": len(run.times) - 1,
     }
-    if len(run.step_seconds):
-        summary["step (ms)"] = 1e3 * float(np.median(run.step_seconds))
-        summary["stages (ms)"] = {name: 1e3 * float(np.median(times)) for name, times in run.stage_seconds.items()}
-        # the first step may load or compile kernels
-        late = run.step_seconds[1:] if len(run.step_seconds) > 1 else run.step_seconds
-        summary["real-time factor"] = float(np.diff(run.times)[-len(late) :].sum() / late.sum())
+    if run.step_seconds.any():
+        warm = run.warm if run.warm.any() else np.ones(len(run.step_seconds), bool)  # without compiling or loading
+        summary["step, median (ms)"] = 1e3 * float(np.median(run.step_seconds[warm]))
+        summary["step, mean (ms)"] = 1e3 * float(run.step_seconds[warm].mean())
+        summary["stages, mean (ms)"] = {name: 1e3 * float(t[warm].mean()) for name, t in run.stage_seconds.items()}
+        summary["real-time factor"] = run.real_time_factor
     return summary
 
 

@@ -9,9 +9,10 @@
         │   0    │   0   │  0 │  1 │  0 │  0 │  index  │   row   │  channel
         │   0    │   0   │  1 │  0 │  0 │  0 │  index  │   row   │  sheath
         │   0    │  01   │  0 │  0 │  0 │  0 │  index  │   row   │  least volume of elements: body, point
-        │   0    │  10   │  0 │  0 │  0 │  0 │  index  │   row   │  linear constraint
-        │   0    │  10   │  0 │  0 │  0 │  1 │  index  │   row   │  tie
-        │   0    │  10   │  0 │  0 │  1 │  0 │  index  │   row   │  hold
+        │   0    │  10   │  0 │  0 │  0 │  0 │  index  │   row   │  spring
+        │   0    │  10   │  0 │  0 │  0 │  1 │  index  │   row   │  linear constraint
+        │   0    │  10   │  0 │  0 │  1 │  0 │  index  │   row   │  tie
+        │   0    │  10   │  0 │  1 │  0 │  0 │  index  │   row   │  hold
         └────────┴───────┴────┴────┴────┴────┴─────────┴─────────┘
     contact rows: 3 × contact key + (0 normal, 1 and 2 tangents)
         ┌────────┬──────────┬────────────────────────────────────┐
@@ -49,11 +50,13 @@ SHEATHS = 1 << 41
 """Rows of sheaths."""
 VOLUMES = 1 << 42
 """Rows of the least volume of elements: the index is that of the body, the row that of the integration point."""
-LINEAR = 1 << 43
+SPRINGS = 1 << 43
+"""Rows of springs."""
+LINEAR = (1 << 43) + (1 << 38)
 """Rows of linear constraints."""
-TIES = LINEAR + (1 << 38)
+TIES = (1 << 43) + (1 << 39)
 """Rows of ties."""
-HOLDS = LINEAR + (1 << 39)
+HOLDS = (1 << 43) + (1 << 40)
 """Rows of holds."""
 _KEYS = 1 << (ROW_BITS + INDEX_BITS)
 """Number of keys of one kind of constraint."""
@@ -65,6 +68,7 @@ RANGES = {
     "channels": (CHANNELS, CHANNELS + _KEYS),
     "sheaths": (SHEATHS, SHEATHS + _KEYS),
     "least volumes": (VOLUMES, VOLUMES + _KEYS),
+    "springs": (SPRINGS, SPRINGS + _KEYS),
     "linear constraints": (LINEAR, LINEAR + _KEYS),
     "ties": (TIES, TIES + _KEYS),
     "holds": (HOLDS, HOLDS + _KEYS),

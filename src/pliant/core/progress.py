@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from time import monotonic
@@ -30,6 +31,40 @@ def progress_bar(title: str, count: int, *, shown: bool | None = None) -> Iterat
         yield bar.advance
     finally:
         bar.close()
+
+
+@contextmanager
+def waiting(title: str, *, shown: bool | None = None) -> Iterator[None]:
+    """A line with the time passed while the context lasts, for one call that does not say how far it is.
+
+    `shown` as in `progress_bar`. Another thread draws: the call must release the interpreter, as calls of C libraries
+    do.
+    """
+    if shown is False or (shown is None and not is_watched()):
+        yield
+        return
+    over = threading.Event()
+    clock = threading.Thread(target=_tick, args=(title, PATIENCE if shown is None else 0.0, over), daemon=True)
+    clock.start()
+    try:
+        yield
+    finally:
+        over.set()
+        clock.join()
+
+
+def _tick(title: str, delay: float, over: threading.Event) -> None:
+    """Draw the time passed until `over` is set; remove the line then."""
+    begin = monotonic()
+    if over.wait(delay):
+        return
+    while True:
+        sys.stderr.write(f"\r{title}, {duration(monotonic() - begin)} so far\033[K")
+        sys.stderr.flush()
+        if over.wait(_REFRESH):
+            break
+    sys.stderr.write("\r\033[K")
+    sys.stderr.flush()
 
 
 def is_watched() -> bool:

@@ -9,13 +9,21 @@ Three limits: a first pull is stiffer than the following ones (Mullins effect). 
 in the grips, so that the material itself is stiffer: the bulletins state a stress at 100 % strain that is 1.1 times
 (Dragon Skin 20) to 2.3 times (Ecoflex 00-30) as high. Batches differ: where forces matter, fit your own test
 (`pliant.materials.fit_ogden`).
+
+Memory: numbers for how a stress fades were found for Dragon Skin 10 alone, in motion capture of a cantilever that is
+let go (github.com/srl-ethz/diffPD_sim2real, MIT). Tests of other silicones are published as curves or behind a paywall:
+Ecoflex 00-30, Smooth-Sil 950 and Sylgard 184 (Case, White, Kramer, doi 10.1089/soro.2015.0002), Ecoflex 00-10 to 00-50
+(Liao et al., Ecoflex polymer of different Shore hardnesses, 2020), Sylgard 184 (Kunzemann et al., arXiv 2402.07555).
+None of their numbers is guessed here: fit a record with `pliant.materials.fit_relaxation`, `fit_dynamic_modulus` or
+`fit_mullins`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
+from typing import Literal, overload
 
 import numpy as np
 
@@ -25,8 +33,9 @@ from pliant.core.errors import InputError
 from pliant.core.one_line import one_line
 from pliant.core.types import FloatArray
 from pliant.materials.fitting import fit_neo_hookean, fit_ogden, fit_yeoh
-from pliant.materials.material import NeoHookean, Yeoh
+from pliant.materials.material import Material, NeoHookean, Yeoh
 from pliant.materials.ogden import Ogden
+from pliant.materials.viscoelastic import Viscoelastic
 
 
 @one_line
@@ -51,6 +60,10 @@ class Silicone:
     """Largest engineering strain that the fits use; beyond it they extrapolate."""
     source: str
     """Origin of the data."""
+    branches: tuple[tuple[float, float], ...] = ()
+    """Pairs (g, τ) of its Prony branches, τ in s, see `Viscoelastic`; empty where no measurement is known."""
+    memory_source: str = ""
+    """Origin of `branches`."""
 
     def __post_init__(self) -> None:
         positive(f"density of {self.name}", self.density, unit="kg/m³")
@@ -62,9 +75,27 @@ class Silicone:
         object.__setattr__(self, "strain", frozen(strain))
         object.__setattr__(self, "stress", frozen(stress))
 
-    def __call__(self, *, poisson: float = 0.49) -> Ogden:
-        """The default material: `ogden`."""
-        return self.ogden(poisson=poisson)
+    @overload
+    def __call__(self, *, poisson: float = ..., memory: Literal[False] = ...) -> Ogden: ...
+
+    @overload
+    def __call__(self, *, poisson: float = ..., memory: Literal[True]) -> Viscoelastic: ...
+
+    def __call__(self, *, poisson: float = 0.49, memory: bool = False) -> Ogden | Viscoelastic:
+        """The default material: `ogden`; with `memory` its stress also relaxes by the measured `branches`."""
+        law = self.ogden(poisson=poisson)
+        return self.remembering(law) if memory else law
+
+    def remembering(self, law: Material) -> Viscoelastic:
+        """`law`, a fit to slow tests, with the measured `branches`."""
+        if not self.branches:
+            known = ", ".join(s.name for s in SILICONES.values() if s.branches)
+            raise InputError(
+                f"no measured relaxation of {self.name} is known here, only of {known}: fit your own record "
+                "(pl.materials.fit_relaxation, fit_dynamic_modulus), or take "
+                "pl.materials.Viscoelastic.with_loss_factor with the loss factor of your robot"
+            )
+        return Viscoelastic(law, self.branches)
 
     def ogden(self, *, poisson: float = 0.49, up_to: float | None = None, relative: bool = False) -> Ogden:
         """One-term Ogden material fitted to strains ≤ `up_to` (default `valid_strain`)."""
@@ -119,11 +150,20 @@ ecoflex_00_50 = _silicone(
     kilopascal=[12.26, 22.78, 32.07, 40.95, 50.38, 59.51, 68.75, 79.01, 101.3, 125.78, 153.14, 183.0],
     bulletin="12 psi (83 kPa) at 100 % strain",
 )
-dragon_skin_10 = _silicone(
-    "Dragon Skin 10",
-    gravity=1.07,
-    kilopascal=[26.43, 53.0, 82.29, 112.96, 149.83, 190.58, 233.53, 272.79, 355.97, 444.76, 537.4, 632.54],
-    bulletin="22 psi (152 kPa) at 100 % strain (tested grade: Medium)",
+dragon_skin_10 = replace(
+    _silicone(
+        "Dragon Skin 10",
+        gravity=1.07,
+        kilopascal=[26.43, 53.0, 82.29, 112.96, 149.83, 190.58, 233.53, 272.79, 355.97, 444.76, 537.4, 632.54],
+        bulletin="22 psi (152 kPa) at 100 % strain (tested grade: Medium)",
+    ),
+    branches=((0.194, 0.0208),),
+    memory_source=(
+        "motion capture of a cantilever 30×30×100 mm that is let go, with its own weight and with 52 g at the tip "
+        "(github.com/srl-ethz/diffPD_sim2real, MIT): rings at 7.73 and 4.33 Hz with damping ratios of 0.052 and 0.056 "
+        "(takes: 0.046 to 0.064), stiffer than its sag by 11 and 7 %. One branch has all four within 1.4 %; nothing is "
+        "known outside 4 to 8 Hz"
+    ),
 )
 dragon_skin_20 = _silicone(
     "Dragon Skin 20",

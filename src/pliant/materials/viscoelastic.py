@@ -20,13 +20,14 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from pliant.core.checks import finite_array, finite_number, non_negative, positive
+from pliant.core.checks import finite_number, non_negative, positive
 from pliant.core.errors import InputError
 from pliant.core.one_line import one_line
 from pliant.core.types import FloatArray
 from pliant.materials.laws import PARAMETER_COUNT, TERM_WIDTH, TERMS, Law
 from pliant.materials.material import Material
 from pliant.materials.mullins import Softening
+from pliant.materials.prony_fitting import non_negative_fit
 
 Moduli = Literal["relaxed", "instantaneous"]
 
@@ -189,7 +190,7 @@ class Viscoelastic(Material):
         x = w[:, None] * times
         storage, loss = x**2 / (1.0 + x**2), x / (1.0 + x**2)
         # Σ γ (loss − η storage) = η at every frequency, in which the strengths are linear
-        strengths = _non_negative(loss - eta * storage, np.full(len(w), eta))
+        strengths = non_negative_fit(loss - eta * storage, np.full(len(w), eta))
         if not strengths.any():
             raise InputError(f"no branches give the loss factor {eta:g} over {low:g}–{high:g} Hz; take a narrower band")
         total = 1.0 + strengths.sum()
@@ -201,35 +202,6 @@ def with_shear(law: int, row: FloatArray, factor: float) -> FloatArray:
     scaled = row.copy()
     scaled[list(_SHEAR_COLUMNS[Law(law)])] *= factor
     return scaled
-
-
-def fit_relaxation(time: Any, modulus: Any, *, times: Any = None) -> tuple[list[tuple[float, float]], float]:
-    """Branches (g, τ) and the instantaneous modulus of a relaxation test: the `modulus` (any unit) at `time` (s).
-
-    Relaxation times are given, or two for each decade of the data. Strengths are fitted to the relative errors by
-    non-negative least squares, so that no fit gains energy. A stress at constant strain will do as modulus.
-    """
-    t = finite_array("time", time)
-    G = finite_array("modulus", modulus, shape=t.shape)
-    if t.ndim != 1 or len(t) < 3 or (t < 0.0).any() or (G <= 0.0).any():
-        raise InputError("a relaxation test needs at least three times ≥ 0 (s) with moduli > 0")
-    if times is None:
-        late = t[t > 0.0]
-        span = max(int(np.ceil(np.log10(late.max() / late.min()))), 1)
-        tau = np.geomspace(late.min(), late.max(), 2 * span + 1)
-    else:
-        tau = np.array([positive("relaxation time", x, unit="s") for x in times])
-    columns = np.column_stack([np.ones_like(t), np.exp(-t[:, None] / tau)])
-    found = _non_negative(columns / G[:, None], np.ones_like(t))
-    total = float(found.sum())
-    return [(float(g / total), float(x)) for g, x in zip(found[1:], tau, strict=True) if g > 0.0], total
-
-
-def _non_negative(A: FloatArray, b: FloatArray) -> FloatArray:
-    """x ≥ 0 with the least ‖A x − b‖."""
-    from scipy.optimize import nnls  # loaded here: it takes longer than the rest of this room
-
-    return np.asarray(nnls(A, b)[0])
 
 
 def _pairs(branches: Any) -> tuple[tuple[float, float], ...]:

@@ -20,6 +20,7 @@ import numpy as np
 
 from pliant.core.checks import positive
 from pliant.core.errors import InputError, MeshError, MissingExtraError
+from pliant.core.progress import waiting
 from pliant.core.types import FloatArray, IntArray
 from pliant.mesh.elements import ElementName, element_table
 from pliant.mesh.mesh import Mesh, drop_unused_nodes
@@ -156,7 +157,8 @@ def meshed(gmsh: Any, element: ElementName, shells: int | None) -> Mesh:
     """The mesh of the drawing in metres; an error unless its surface has `shells` closed shells."""
     try:
         gmsh.model.occ.synchronize()
-        gmsh.model.mesh.generate(3)
+        with waiting("filling the shape with tetrahedra"):
+            gmsh.model.mesh.generate(3)
     except Exception as error:
         raise MeshError(f"gmsh could not mesh the shape ({error}); try a smaller cell_size") from error
     return taken(gmsh, element, shells)

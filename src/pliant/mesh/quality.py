@@ -66,6 +66,21 @@ class MeshReport:
             )
         return tuple(told)
 
+    def __str__(self) -> str:
+        """A few lines for people: counts, sizes, quality, remarks."""
+        hollows = ", ".join(f"{volume:.4g}" for volume in self.hollows_ml) or "none"
+        return "\n".join(
+            (
+                f"{self.cells} {self.element}, {self.nodes} nodes",
+                f"volume {self.volume_ml:.4g} mL, hollows {hollows}{' mL' * bool(self.hollows_ml)}",
+                f"edges {self.least_edge_mm:.3g} to {self.largest_edge_mm:.3g} mm, mean {self.mean_edge_mm:.3g} mm",
+                f"angles {self.least_angle:.1f}° to {self.largest_angle:.1f}°",
+                f"quality at least {self.least_quality:.2f}, mean {self.mean_quality:.2f} (1: regular)",
+                f"boundary {'closed' if self.closed else 'open'}",
+                *self.remarks,
+            )
+        )
+
     def as_dict(self) -> dict[str, Any]:
         """All numbers by name, with the remarks."""
         return asdict(self) | {"remarks": list(self.remarks)}

@@ -152,7 +152,12 @@ class Model:
     @property
     def remembers(self) -> bool:
         """Whether its material has a memory, which states hold."""
-        return False
+        return self.history_shape is not None
+
+    @property
+    def history_shape(self) -> tuple[int, ...] | None:
+        """Shape of what its material remembers, in states; None where that is nothing."""
+        return None
 
     # Steps
 
@@ -277,7 +282,7 @@ class Model:
         """Energy of each element that the softening of its material has taken, (m,), J."""
         self._lacks("deformable volume")
 
-    def section_forces(self, q: FloatArray) -> FloatArray:
+    def section_forces(self, q: FloatArray, history: FloatArray | None = None) -> FloatArray:
         """Forces (N) and moments (N·m) in its cross-sections, (m, 2, 6) or (m, 6), in the frame of the element."""
         self._lacks("beam")
 
@@ -289,7 +294,7 @@ class Model:
         """Largest axial strain at the border of each section, (m,), no unit."""
         self._lacks("rod")
 
-    def fibre_stress(self, q: FloatArray) -> FloatArray:
+    def fibre_stress(self, q: FloatArray, history: FloatArray | None = None) -> FloatArray:
         """Largest axial stress at the border of each section, (m,), Pa."""
         self._lacks("rod")
 

@@ -1,8 +1,10 @@
-"""What slender bodies share: checks of their material, selection of nodes, and their drawn surface."""
+"""What slender bodies share: their material, selection of nodes, and their drawn surface."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
+from math import isclose
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -10,16 +12,29 @@ import numpy as np
 from pliant.core.checks import finite_number, positive, positive_count
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray, IntArray
+from pliant.materials import Viscoelastic
+from pliant.materials.viscoelastic import Relaxation
 from pliant.mesh import regions
 from pliant.mesh.lattice import ring_triangles
 from pliant.mesh.regions import Region
 from pliant.models.body import Body
+from pliant.models.slender_memory import (
+    GROUPS,
+    STRAINS,
+    by_strain,
+    common_base,
+    expanded,
+    relaxations_of,
+    strain_damping,
+)
 from pliant.models.volume.volume import Rayleigh
 
 if TYPE_CHECKING:
     from pliant.models.beam.section import Section, Taper
 
 NO_DAMPING = Rayleigh()
+OF_MATERIAL: Any = None
+"""Young's modulus, Poisson's ratio or density where the material gives it."""
 
 
 class SlenderBody(Body):
@@ -28,19 +43,74 @@ class SlenderBody(Body):
     young: float
     poisson: float
     density: float
+    material: Any
+    damping: Rayleigh
     contact_points: int
 
     slender: ClassVar[bool] = True
     touches_itself: ClassVar[bool] = True
+    damped_strains: ClassVar[tuple[str, ...]] = (*GROUPS, *STRAINS)
+    """Names of strains, and of groups of them, that have a material or a damping of their own."""
 
     def check_material(self) -> None:
         """Check young, density, poisson and contact_points; an error names the body."""
         name = self.name
+        if self.material is not None:
+            self._take_material()
+        elif OF_MATERIAL in (self.young, self.poisson, self.density):
+            raise InputError(f"{name!r} needs young, poisson and density, or a material")
+        assert len(self.relaxations) == len(STRAINS)
         positive(f"young of {name!r}", self.young, unit="Pa")
         positive(f"density of {name!r}", self.density, unit="kg/m³")
         if not -1.0 < finite_number(f"poisson of {name!r}", self.poisson) <= 0.5:
             raise InputError(f"poisson of {name!r} must be in (−1, 0.5], got {self.poisson:g}")
         positive_count(f"contact_points of {name!r}", self.contact_points)
+
+    def _take_material(self) -> None:
+        """Set young, poisson and density from the material; where they are given, they must agree with it."""
+        what = f"material of {self.name!r}"
+        pairs = by_strain(what, self.material, self.damped_strains)
+        if pairs is not None:
+            object.__setattr__(self, "material", pairs)
+        base = common_base(what, self.material, pairs)
+        given = {
+            "young": base.small_strain_young,
+            "poisson": min(base.small_strain_poisson, 0.5),  # ½ but for rounding
+            "density": base.density,
+        }
+        for name, value in given.items():
+            own = getattr(self, name)
+            if own is not OF_MATERIAL and not isclose(own, value, rel_tol=1e-9):
+                raise InputError(f"{name} of {self.name!r} is {own:g}, but that of its material {value:g}: give one")
+            object.__setattr__(self, name, value)
+
+    @cached_property
+    def strain_materials(self) -> list[Any]:
+        """Material of each strain, as `STRAINS` are ordered; None where none is given."""
+        pairs = by_strain(f"material of {self.name!r}", self.material, self.damped_strains)
+        return expanded(self.material, pairs, None)
+
+    @cached_property
+    def relaxations(self) -> tuple[Relaxation | None, ...]:
+        """How the force of each strain fades; all None where the body has no memory and one damping for all strains.
+
+        Stiffness-proportional damping is a viscosity: beside a memory it is part of it.
+        """
+        what = f"stiffness of the damping of {self.name!r}"
+        damping = strain_damping(what, self.damping.stiffness, self.damped_strains)
+        remembers = any(isinstance(material, Viscoelastic) for material in self.strain_materials)
+        if not remembers and not self.damping.differs:
+            return (None,) * len(STRAINS)
+        return relaxations_of(self.strain_materials, damping)
+
+    @cached_property
+    def relaxed_fractions(self) -> FloatArray:
+        """Relaxed modulus of each strain over that of the base of its material, (6,)."""
+        rests = [
+            1.0 - material.relaxing if isinstance(material, Viscoelastic) and material.moduli != "relaxed" else 1.0
+            for material in self.strain_materials
+        ]
+        return np.array(rests)
 
     def check_section(self, section: Any) -> None:
         """Check that `section` is a cross-section."""

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from pliant.mesh.queries import Locator
 from pliant.mesh.thickness import wall_chords
 from pliant.models.body import Model
 from pliant.models.volume import VolumeModel
@@ -23,7 +24,9 @@ STIFFNESS = (1e3, 2e12)
 _SAG = 3.0
 """Sag under its own weight, in lengths of the body, beyond which it is no robot but a liquid."""
 _ONE_CELL = 0.5
-"""Fraction of the chords through walls that meet one layer of cells, from which on it is told."""
+"""Fraction of the chords through thin walls that meet one layer of cells, from which on it is told."""
+_THINNEST = 0.05
+"""Fraction of the walls whose thickness counts as that of the thinnest: a single sharp rim is no wall."""
 _LUMPED = 0.3
 """Fraction of the mass of a body at one node that is told."""
 
@@ -92,7 +95,8 @@ def _volume_findings(name: str, model: VolumeModel) -> Iterator[Finding]:
     single, thin, worst = single_layers(model.mesh)
     if single >= _ONE_CELL:
         yield Finding(
-            f"walls of {name}", f"one cell across {single:.0%} of them, down to {_length(thin)}", "two cells",
+            f"walls of {name}", f"one cell across {single:.0%} of those of {1e3 * thin:.3g} to {_length(2.0 * thin)}",
+            "two cells",
             f"cells of {_length(0.5 * thin)} there (now {_length(worst)}): pl.mesh.tetrahedralize without cell_size "
             "chooses them",
         )  # fmt: skip
@@ -110,30 +114,26 @@ def is_volume(spec: Any) -> bool:
 
 
 def single_layers(mesh: Any) -> tuple[float, float, float]:
-    """Fraction of the chords through walls without a node inside the wall near them, the thinnest of these walls (m),
-    and the mean edge of the mesh (m).
+    """Fraction of the chords through thin walls in whose middle is a cell without a node inside the body, the thickness
+    of the thinnest walls (m), and the mean edge of the mesh (m).
 
-    A wall of two cells has nodes between its faces; a wall of one has none.
+    Thin walls are up to twice as thick as the thinnest twentieth of all walls. A wall of two cells has nodes between
+    its faces, so that the cell in the middle has one of them; all nodes of a wall of one cell lie on the surface.
     """
     surface = mesh.surface()
-    chords = wall_chords(surface, samples=300)
     edges = mesh.edges()
     mean = float(np.linalg.norm(mesh.points[edges[:, 0]] - mesh.points[edges[:, 1]], axis=1).mean())
-    walls = np.isfinite(chords.lengths)
-    if not walls.any() or not surface.is_closed():
+    chords = wall_chords(surface, samples=300)
+    thin = chords.quantile(_THINNEST)
+    if not np.isfinite(thin) or not surface.is_closed():
         return 0.0, 0.0, mean
-    inner = np.setdiff1d(np.arange(mesh.node_count), surface.nodes)
-    middles = chords.starts + 0.5 * np.where(walls, chords.lengths, 0.0)[:, None] * chords.directions
-    if len(inner):
-        from scipy.spatial import cKDTree
-
-        away, _ = cKDTree(mesh.points[inner]).query(middles)
-    else:
-        away = np.full(len(middles), np.inf)
-    # a node inside a wall of thickness t with two cells is within an edge along the wall and t/2 across it
-    bare = walls & (away > np.hypot(1.2 * mean, 0.5 * np.where(walls, chords.lengths, 0.0)))
-    thin = float(chords.lengths[bare].min()) if bare.any() else 0.0
-    return float(chords.weights[bare].sum() / chords.weights[walls].sum()), thin, mean
+    walls = chords.lengths <= 2.0 * thin
+    middles = chords.starts[walls] + 0.5 * chords.lengths[walls, None] * chords.directions[walls]
+    inner = np.ones(mesh.node_count, bool)
+    inner[surface.nodes] = False
+    bare = ~inner[mesh.corner_cells[Locator(mesh).locate(middles).cells]].any(axis=1)
+    weights = chords.weights[walls]
+    return float(weights[bare].sum() / weights.sum()), thin, mean
 
 
 def _length(metres: float) -> str:

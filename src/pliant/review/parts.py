@@ -19,6 +19,9 @@ _FRICTION = 3.0
 _NEAR = 0.3
 """Distance of two bodies, in lengths of the smaller one, within which they could meet."""
 
+LIMITS = ("max_force", "max_displacement", "max_pressure", "max_growth", "max_torque", "max_angle")
+"""Options of actuators that limit them."""
+
 
 def part_findings(world: Any) -> Iterator[Finding]:
     """Findings about all parts of the compiled `world`."""
@@ -27,11 +30,13 @@ def part_findings(world: Any) -> Iterator[Finding]:
     for actuator in actuators:
         if hasattr(actuator, "via_points"):
             yield from _cable_findings(actuator)
-    free = [repr(one.name) for one in actuators if _unlimited(one)]
+    free = [one for one in actuators if _unlimited(one)]
     if free:
+        names = ", ".join(repr(one.name) for one in free[:4])
+        known = [limit for limit in LIMITS if any(hasattr(one, limit) for one in free)]
         yield Finding(
-            f"actuators {', '.join(free[:4])}{' …' if len(free) > 4 else ''}", "no limit of force or travel",
-            "the limits of the hardware", "give max_force, max_displacement, or max_pressure",
+            f"actuators {names}{' …' if len(free) > 4 else ''}", "no limit of force or travel",
+            "the limits of the hardware", f"give {' or '.join(known) or 'limits'}",
         )  # fmt: skip
     for load in things:
         if hasattr(load, "region") and hasattr(load, "force") and is_volume(load.body):

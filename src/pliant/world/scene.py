@@ -19,6 +19,7 @@ from pliant.constraints.facing import Facing, FacingPair
 from pliant.constraints.linear import LinearConstraint, LinearRows
 from pliant.constraints.rows import Constraint, RowView
 from pliant.constraints.sheath import Sheath, SheathRows
+from pliant.constraints.spring import Spring, SpringRows
 from pliant.constraints.tie import Tie, TieRows
 from pliant.core.checks import finite_array, non_negative, positive
 from pliant.core.errors import InputError
@@ -38,17 +39,8 @@ OVERLAP = 0.01
 """Initial overlap that counts as touching, as a fraction of the margin: meshes in contact differ by rounding."""
 _LOADS = (PointLoad, TractionLoad, PressureLoad, RodLoad)
 _PARTS: tuple[Any, ...] = (
-    Obstacle,
-    Actuator,
-    Fibre,
-    Channel,
-    Sheath,
-    _LOADS,
-    Support,
-    Facing,
-    Attachment,
-    LinearConstraint,
-    Tie,
+    *(Obstacle, Actuator, Fibre, Channel, Sheath, _LOADS, Support, Facing, Attachment, Spring),
+    *(LinearConstraint, Tie),
 )
 """What a scene contains beside bodies, in the order in which it is saved."""
 
@@ -194,6 +186,7 @@ class Scene:
         constraints += [AttachmentRows.build(spec, models, k) for k, spec in enumerate(parts[Attachment], start=1)]
         constraints += [ChannelRows.build(spec, models, k) for k, spec in enumerate(parts[Channel])]
         constraints += [SheathRows.build(spec, models, k) for k, spec in enumerate(parts[Sheath])]
+        constraints += [SpringRows.build(spec, models, k) for k, spec in enumerate(parts[Spring])]
         constraints += [LinearRows.build(spec, models, k) for k, spec in enumerate(parts[LinearConstraint])]
         constraints += [TieRows.build(spec, models, k) for k, spec in enumerate(parts[Tie])]
         sides = _Sides(models)

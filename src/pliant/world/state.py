@@ -15,6 +15,7 @@ from pliant.core.one_line import short
 from pliant.core.types import FloatArray, IndexArray
 from pliant.models.body import Model
 from pliant.models.volume.readouts import von_mises
+from pliant.world.belonging import check_arrays
 
 if TYPE_CHECKING:
     from pliant.world.world import World
@@ -26,8 +27,9 @@ class State:
 
     `q` and `v` hold, for each body in the order of the world, positions (n, 3) in m and velocities (n, 3) in m/s;
     `lam` (rows,) the multipliers of the last step's rows, in N, which warm-start the next. `time` is in s. `memories`
-    are what the constraints remember, `histories` the stresses that the material of each body does, Pa, None for those
-    without memory (`models.volume.memory`); empty: all are relaxed.
+    are what the constraints remember, `histories` the stresses that the material of each body does, Pa (of rods and
+    beams section forces), None for those without memory (`models.volume.memory`, `models.slender_memory`); empty: all
+    are relaxed.
     """
 
     world: World
@@ -40,6 +42,7 @@ class State:
     histories: tuple[FloatArray | None, ...] = ()
 
     def __post_init__(self) -> None:
+        check_arrays(self)
         for array in (*self.q, *self.v, self.lam, *self.histories):
             if array is not None:
                 array.setflags(write=False)
@@ -71,9 +74,10 @@ class State:
     def section_forces(self, beam: Any) -> FloatArray:
         """Internal forces at both ends of each beam element, (m, 2, 6), in its frame: axial force (> 0 in tension),
         shear along y and z (N), torque and bending moments about y and z (N·m), exerted by the part beyond the section
-        on the part before it. Of a rod one for each section, (N, 6); 0 for strains that the rod does not have.
+        on the part before it. Of a rod one for each section, (N, 6); 0 for strains that the rod does not have. Of
+        viscoelastic bodies with the forces of their branches, without those of the viscosity.
         """
-        return self._model(beam).section_forces(self._q(beam))
+        return self._model(beam).section_forces(self._q(beam), self._history(beam))
 
     def strains(self, rod: Any) -> FloatArray:
         """Strains of the sections of a rod, (N, 6): twist, bend_y and bend_z (1/m), stretch, shear_y and shear_z."""
@@ -85,7 +89,7 @@ class State:
 
     def fibre_stress(self, rod: Any) -> FloatArray:
         """Largest stress along a rod at the border of each section, from bending and stretch, (N,), Pa."""
-        return self._model(rod).fibre_stress(self._q(rod))
+        return self._model(rod).fibre_stress(self._q(rod), self._history(rod))
 
     def pose(self, body: Any) -> FloatArray:
         """Position (row 0, m) and rotation matrix (rows 1 to 3) of a rigid `body`, or of the base of a rod, (4, 3)."""
@@ -123,6 +127,11 @@ class State:
         """Volume of a cavity, m³."""
         constraint: Any = self.world.constraints[self.world.constraint_index(cavity)]
         return float(constraint.volume(self.q[constraint.index]))
+
+    def spring_force(self, spring: Any) -> FloatArray:
+        """Forces of a `pl.Spring` on the points of its first body, (k, 3), N, without those of its dashpots."""
+        constraint: Any = self.world.constraints[self.world.constraint_index(spring)]
+        return np.asarray(constraint.forces(self.q))
 
     def stress(self, body: Any, *, at: str = "cells") -> FloatArray:
         """Cauchy stress, Pa, (m, 3, 3) at "cells" or (n, 3, 3) at "nodes"; of viscoelastic materials with the stresses

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from pliant.core.types import FloatArray, IntArray
 from pliant.models.beam.section import Section
 from pliant.models.beam.segments import BeamPieces
 from pliant.models.pieces import Ends
-from pliant.models.slender import NO_DAMPING, SlenderBody
+from pliant.models.slender import NO_DAMPING, OF_MATERIAL, SlenderBody
 from pliant.models.volume.volume import Rayleigh
 
 
@@ -33,6 +33,10 @@ class Beam(SlenderBody):
         `pl.sections.Circle(radius)`, `.Tube(outer, inner)` or `.Rectangle(width, height)`; m.
     young, poisson, density
         Pa, in (−1, 0.5], kg/m³.
+    material
+        In their place: one of `pl.materials` at small strain. `Viscoelastic` relaxes every strain; or one for each,
+        ``{"bending": …, "torsion": …, "stretch": …}`` on the same base, bending also as "bend_y" and "bend_z". Those
+        that are not named are elastic; shear relaxes with bending.
     clamp
         Nodes with fixed position and frame: a region or node indices; they are removed from the unknowns.
     pin
@@ -43,7 +47,7 @@ class Beam(SlenderBody):
     shear
         Timoshenko's beam, which shears; False is that of Euler and Bernoulli.
     damping
-        `pl.Rayleigh(mass=…, stiffness=…)`.
+        `pl.Rayleigh(mass=…, stiffness=…)`, with one stiffness coefficient (s) or one for each strain, as above.
     contact_points
         Points along each piece that touch others, each with a ball of the section's radius around it.
     name
@@ -53,9 +57,10 @@ class Beam(SlenderBody):
     points: Any
     _: KW_ONLY
     section: Section
-    young: float
-    poisson: float
-    density: float
+    young: float = OF_MATERIAL
+    poisson: float = OF_MATERIAL
+    density: float = OF_MATERIAL
+    material: Any = None
     edges: Any = None
     clamp: Any = None
     pin: Any = None
@@ -65,6 +70,8 @@ class Beam(SlenderBody):
     damping: Rayleigh = NO_DAMPING
     contact_points: int = 4
     name: str = "beam"
+
+    damped_strains: ClassVar[tuple[str, ...]] = ("torsion", "bending", "twist", "bend_y", "bend_z", "stretch")
 
     def __post_init__(self) -> None:
         name = self.name

@@ -5,7 +5,7 @@ element at rest. Its frame is their mean rotation,
 
     ψ = log(t₁ᵀ t₂),   R̄ = t₁ exp(ψ/2),   g = R̄ᵀ (x₂ − x₁),   l = |g|,
 
-in which the element is linear, with the energy
+in which the element is linear, with the energy (of strains less those at rest, which `rest` holds: a memory moves them)
 
     E = ½ EA/L (l − L)² + ½ GJ/L ψ_x² + ½ EI_y/L (ψ_y² + 12/(1+Φ_y) φ_y²) + ½ EI_z/L (ψ_z² + 12/(1+Φ_z) φ_z²)
 
@@ -53,7 +53,7 @@ def element_frame(q, i, j, triads, t1, t2, mean, psi, g, work):
 
 
 @inline
-def chord(g, length, k, n):
+def chord(g, length, k, rest, n):
     """Energy of stretch and S-bending, J, and its gradient n (3,) N in g; inf where the chord points backward."""
     now = np.sqrt(g[0] * g[0] + g[1] * g[1] + g[2] * g[2])
     chi = now * (now + g[0])
@@ -62,19 +62,20 @@ def chord(g, length, k, n):
         return np.inf
     sigma = np.sqrt(2.0 / chi)
     phi_z, phi_y = sigma * g[1], sigma * g[2]
-    stretch = k[0] * (now - length)
-    pull = -(k[1] * phi_y * phi_y + k[2] * phi_z * phi_z) / (2.0 * chi)  # times ∇χ
+    e_x, e_y, e_z = now - length - rest[0], phi_y - rest[1], phi_z - rest[2]
+    stretch = k[0] * e_x
+    pull = -(k[1] * e_y * phi_y + k[2] * e_z * phi_z) / (2.0 * chi)  # times ∇χ
     along = (stretch + pull * g[0]) / now
     for c in range(3):
         n[c] = (along + 2.0 * pull) * g[c]
     n[0] += pull * now
-    n[1] += k[2] * phi_z * sigma
-    n[2] += k[1] * phi_y * sigma
-    return 0.5 * (k[0] * (now - length) ** 2 + k[1] * phi_y * phi_y + k[2] * phi_z * phi_z)
+    n[1] += k[2] * e_z * sigma
+    n[2] += k[1] * e_y * sigma
+    return 0.5 * (k[0] * e_x**2 + k[1] * e_y * e_y + k[2] * e_z * e_z)
 
 
 @inline
-def chord_stiffness(g, length, k, exact, N, slope):
+def chord_stiffness(g, length, k, rest, exact, N, slope):
     """∂²E/∂g² (3, 3), N/m, or its part k ∇φ ∇φᵀ alone; `slope` (4, 3) is scratch."""
     now = np.sqrt(g[0] * g[0] + g[1] * g[1] + g[2] * g[2])
     chi = now * (now + g[0])
@@ -94,8 +95,8 @@ def chord_stiffness(g, length, k, exact, N, slope):
             N[a, b] += k[1] * slope[2, a] * slope[2, b] + k[2] * slope[3, a] * slope[3, b]
     if not exact:
         return
-    tension = k[0] * (now - length) / now
-    force_y, force_z = k[1] * sigma * g[2], k[2] * sigma * g[1]
+    tension = k[0] * (now - length - rest[0]) / now
+    force_y, force_z = k[1] * (sigma * g[2] - rest[1]), k[2] * (sigma * g[1] - rest[2])
     weight = force_y * g[2] + force_z * g[1]  # of ∇²σ
     first, second = weight * 0.75 * sigma / (chi * chi), -weight * 0.5 * sigma / chi
     for a in range(3):
@@ -138,11 +139,11 @@ def angles(x):
 
 
 @inline
-def end_moments(psi, k, n, g, mbar, p, a, mu):
+def end_moments(psi, k, rest, n, g, mbar, p, a, mu):
     """Moments on Σ (½ m̄) and on Δ (p), N·m; fills a = ψ/2 and μ too."""
     for c in range(3):
         a[c] = 0.5 * psi[c]
-        mu[c] = k[3 + c] * psi[c]
+        mu[c] = k[3 + c] * (psi[c] - rest[3 + c])
     alpha, beta, kappa, _, _, _ = angles(a[0] * a[0] + a[1] * a[1] + a[2] * a[2])
     cross(n, g, mbar)
     along = beta * (a[0] * mu[0] + a[1] * mu[1] + a[2] * mu[2])
@@ -152,7 +153,7 @@ def end_moments(psi, k, n, g, mbar, p, a, mu):
 
 
 @kernel
-def internal_forces(q, edges, triads, length, stiffness, force, nodal):
+def internal_forces(q, edges, triads, length, stiffness, rest, force, nodal):
     """Add the forces ∂E/∂(x, spin) of all elements to `force` (n, 2, 3), N and N·m; returns E, J.
 
     `nodal` (m, 3, 3) receives, in the frame of each element, its force n and the moments on its two ends.
@@ -165,10 +166,10 @@ def internal_forces(q, edges, triads, length, stiffness, force, nodal):
         i, j = edges[e, 0], edges[e, 1]
         k = stiffness[e]
         element_frame(q, i, j, triads[e], t1, t2, mean, psi, g, work)
-        energy += chord(g, length[e], k, n)
-        end_moments(psi, k, n, g, mbar, p, a, mu)
+        energy += chord(g, length[e], k, rest[e], n)
+        end_moments(psi, k, rest[e], n, g, mbar, p, a, mu)
         for c in range(3):
-            energy += 0.5 * mu[c] * psi[c]
+            energy += 0.5 * mu[c] * (psi[c] - rest[e, 3 + c])
             nodal[e, 0, c], nodal[e, 1, c], nodal[e, 2, c] = n[c], 0.5 * mbar[c] - p[c], 0.5 * mbar[c] + p[c]
         _add_forces(mean, n, mbar, p, i, j, force, a)
     return energy
@@ -192,7 +193,7 @@ def _add_forces(mean, n, mbar, p, i, j, force, work):
 
 
 @kernel
-def assemble(q, edges, triads, length, stiffness, tangent, positions, scale, values, force):
+def assemble(q, edges, triads, length, stiffness, rest, tangent, positions, scale, values, force):
     """Add `scale` × K to the blocks `values` and the forces to `force` (n, 2, 3); returns E, J.
 
     positions[e, u, v] is the position of the block of the unknowns u, v ∈ (x₁, ϑ₁, x₂, ϑ₂), −1 in the upper triangle.
@@ -208,14 +209,14 @@ def assemble(q, edges, triads, length, stiffness, tangent, positions, scale, val
         i, j = edges[e, 0], edges[e, 1]
         k = stiffness[e]
         element_frame(q, i, j, triads[e], t1, t2, mean, psi, g, work)
-        energy += chord(g, length[e], k, n)
-        end_moments(psi, k, n, g, mbar, p, a, mu)
+        energy += chord(g, length[e], k, rest[e], n)
+        end_moments(psi, k, rest[e], n, g, mbar, p, a, mu)
         for c in range(3):
-            energy += 0.5 * mu[c] * psi[c]
+            energy += 0.5 * mu[c] * (psi[c] - rest[e, 3 + c])
         _add_forces(mean, n, mbar, p, i, j, force, spare)
         if not np.isfinite(energy):
             return energy
-        chord_stiffness(g, length[e], k, tangent != MATERIAL, N, slope)
+        chord_stiffness(g, length[e], k, rest[e], tangent != MATERIAL, N, slope)
         alpha, beta, kappa, alpha1, beta1, kappa1 = angles(a[0] * a[0] + a[1] * a[1] + a[2] * a[2])
         _strain_rows(a, g, alpha, beta, kappa, W, Jg, Jp)
         _material(N, k, Jg, Jp, NJ, H)
@@ -351,12 +352,28 @@ def _entry(H, u, v, r, s):
 
 
 @kernel
-def piece_energies(q, edges, triads, length, stiffness, energy):
+def piece_energies(q, edges, triads, length, stiffness, rest, energy):
     """Elastic energy of each element, J."""
     t1, t2, mean, work = np.empty((3, 3)), np.empty((3, 3)), np.empty((3, 3)), np.empty((3, 3))
     psi, g, n = np.empty(3), np.empty(3), np.empty(3)
     for e in range(len(edges)):
         k = stiffness[e]
         element_frame(q, edges[e, 0], edges[e, 1], triads[e], t1, t2, mean, psi, g, work)
+        for c in range(3):
+            psi[c] -= rest[e, 3 + c]
         bent = k[3] * psi[0] ** 2 + k[4] * psi[1] ** 2 + k[5] * psi[2] ** 2
-        energy[e] = chord(g, length[e], k, n) + 0.5 * bent
+        energy[e] = chord(g, length[e], k, rest[e], n) + 0.5 * bent
+
+
+@kernel
+def strains(q, edges, triads, length, out):
+    """Strains l − L (m), φ_y, φ_z and ψ (rad) of each element, into `out` (m, 6)."""
+    t1, t2, mean, work = np.empty((3, 3)), np.empty((3, 3)), np.empty((3, 3)), np.empty((3, 3))
+    psi, g = np.empty(3), np.empty(3)
+    for e in range(len(edges)):
+        element_frame(q, edges[e, 0], edges[e, 1], triads[e], t1, t2, mean, psi, g, work)
+        now = np.sqrt(g[0] * g[0] + g[1] * g[1] + g[2] * g[2])
+        sigma = np.sqrt(2.0 / (now * (now + g[0])))
+        out[e, 0], out[e, 1], out[e, 2] = now - length[e], sigma * g[2], sigma * g[1]
+        for c in range(3):
+            out[e, 3 + c] = psi[c]

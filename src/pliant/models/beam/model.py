@@ -8,7 +8,7 @@ adding. The matrix has two 3×3 block rows for each node, translation and spin (
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -28,6 +28,7 @@ from pliant.models.body import NO_PARTS, STATIONS, Parts
 from pliant.models.free_modes import FreeModes, motions_of_frames, open_modes
 from pliant.models.model import StepStart
 from pliant.models.slender import swept_surface
+from pliant.models.slender_memory import SlenderMemory
 from pliant.models.supports import Claim, claimed, prescribed
 from pliant.models.surfaces import ContactShape, Skin
 from pliant.models.volume.blocks import BlockModel
@@ -37,24 +38,29 @@ from pliant.solvers.linear.factor import CholeskyFactor
 from pliant.solvers.linear.pattern import BlockPattern
 from pliant.solvers.linear.symbolic import Symbolic, analyze
 
+ORDER = [3, 1, 2, 0, 1, 2]
+"""Which of the strains of slender bodies (`STRAINS`) each strain of an element is: both of bending are bending."""
+
 
 @dataclass(frozen=True, eq=False)
 class Elements:
     """The elements of a network, m of them, as kernels take them.
 
     `edges` (m, 2); `triads` (m, 2, 3, 3), the frame of the element seen from the frames of its nodes; `length` (m,) m;
-    `stiffness` (m, 6): EA/L (N/m), 12EI_y/L/(1+Φ_y), 12EI_z/L/(1+Φ_z), GJ/L, EI_y/L, EI_z/L (N·m).
+    `stiffness` (m, 6): EA/L (N/m), 12EI_y/L/(1+Φ_y), 12EI_z/L/(1+Φ_z), GJ/L, EI_y/L, EI_z/L (N·m); `rest` (m, 6)
+    their strains at rest, m and rad.
     """
 
     edges: IntArray
     triads: FloatArray
     length: FloatArray
     stiffness: FloatArray
+    rest: FloatArray
 
     @property
-    def arrays(self) -> tuple[IntArray, FloatArray, FloatArray, FloatArray]:
-        """All four, in the order of the kernels."""
-        return self.edges, self.triads, self.length, self.stiffness
+    def arrays(self) -> tuple[IntArray, FloatArray, FloatArray, FloatArray, FloatArray]:
+        """All five, in the order of the kernels."""
+        return self.edges, self.triads, self.length, self.stiffness, self.rest
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +68,7 @@ class BeamModel(BlockModel):
     """A compiled `Beam` with its loads and supports. Everything here is computed once; a step only reads it.
 
     `rest` (n, 4, 3) is q at rest, `mass` (n,) kg and `inertia` (n, 3, 3) kg·m² those of each node, in its frame;
-    `constrained` (n, 2, 3).
+    `constrained` (n, 2, 3). `memory` is None where no strain has one.
     """
 
     spec: Beam
@@ -76,6 +82,7 @@ class BeamModel(BlockModel):
     loads: tuple[tuple[PointLoad, FloatArray], ...]
     supports: tuple[Claim, ...]
     symbolic: Symbolic
+    memory: SlenderMemory | None
 
     @classmethod
     def compiled(cls, spec: Beam, placement: FloatArray | None = None, parts: Parts = NO_PARTS) -> BeamModel:
@@ -93,7 +100,8 @@ class BeamModel(BlockModel):
         constrained, listed = _constrained(spec, parts.supports)
         mass, inertia = _mass(spec, lengths)
         free = ~constrained.reshape(-1, 3).all(axis=1)
-        elements = Elements(edges, _triads(spec), lengths, _stiffness(spec, lengths))
+        stiffness = _stiffness(spec, lengths) * spec.relaxed_fractions[ORDER]
+        elements = Elements(edges, _triads(spec), lengths, stiffness, np.zeros_like(stiffness))
         return cls(
             spec=spec,
             rest=_placed(spec, placement),
@@ -106,7 +114,13 @@ class BeamModel(BlockModel):
             loads=tuple((load, _weights(spec, load)) for load in parts.loads),
             supports=listed,
             symbolic=analyze(pattern, coordinates=np.repeat(spec.node_points, 2, axis=0), keep=free),
+            memory=SlenderMemory.of([spec.relaxations[k] for k in ORDER], stiffness),
         )
+
+    @property
+    def remembers(self) -> bool:
+        """Whether a strain has a memory or a damping of its own."""
+        return self.memory is not None
 
     @property
     def node_count(self) -> int:
@@ -173,10 +187,18 @@ class BeamModel(BlockModel):
         """Potential of gravity and forces, J, up to a constant. A moment in world axes has none and is left out."""
         return -float(np.vdot(self.external_forces(gravity, controls)[:, 0], q[:, 0]))
 
-    def internal(self, q: FloatArray) -> tuple[float, FloatArray]:
-        """Elastic energy (J), inf where a piece is turned back on itself, and forces ∂E/∂(x, spin) (n, 2, 3)."""
-        energy, force, _ = self._forces(q)
+    def internal(self, q: FloatArray, elements: Elements | None = None) -> tuple[float, FloatArray]:
+        """Elastic energy (J), inf where a piece is turned back on itself, and forces ∂E/∂(x, spin) (n, 2, 3); those of
+        `elements` where they are given.
+        """
+        energy, force, _ = self._forces(q, elements)
         return energy, force
+
+    def element_strains(self, q: FloatArray) -> FloatArray:
+        """Strains of the elements, (m, 6), m and rad, as `Elements.stiffness` multiplies them."""
+        out = np.empty((len(self.elements.edges), 6))
+        element.strains(writable(q), *self.elements.arrays[:3], out)
+        return out
 
     def node_positions(self, q: FloatArray) -> FloatArray:
         """Positions of the nodes, (n, 3), m."""
@@ -190,12 +212,15 @@ class BeamModel(BlockModel):
         """Displacements of the nodes, (n, 3), m."""
         return np.asarray(q[:, 0] - self.rest[:, 0])
 
-    def section_forces(self, q: FloatArray) -> FloatArray:
+    def section_forces(self, q: FloatArray, history: FloatArray | None = None) -> FloatArray:
         """Forces (N) and moments (N·m) in both ends of each element, (m, 2, 6), in the mean frame of the element.
 
         They act from the part beyond the section, in the direction of the element, on the part before it.
         """
-        local = self._forces(q)[2]
+        elements = self.elements
+        if self.memory is not None and history is not None:
+            elements = replace(elements, rest=-self.memory.branch_forces(history) / elements.stiffness)
+        local = self._forces(q, elements)[2]
         out = np.empty((len(local), 2, 6))
         out[:, :, :3] = local[:, :1]
         out[:, 0, 3:], out[:, 1, 3:] = -local[:, 1], local[:, 2]
@@ -207,16 +232,20 @@ class BeamModel(BlockModel):
         element.piece_energies(writable(q), *self.elements.arrays, energy)
         return energy
 
-    def _forces(self, q: FloatArray) -> tuple[float, FloatArray, FloatArray]:
+    def _forces(self, q: FloatArray, elements: Elements | None = None) -> tuple[float, FloatArray, FloatArray]:
         """Energy and forces of `internal`, and of each element, in its frame, its force and end moments (m, 3, 3)."""
         force, local = np.zeros(self.constrained.shape), np.empty((len(self.elements.edges), 3, 3))
-        energy = element.internal_forces(writable(q), *self.elements.arrays, force, local)
+        energy = element.internal_forces(writable(q), *(elements or self.elements).arrays, force, local)
         return float(energy), force, local
 
-    def assemble(self, q: FloatArray, *, tangent: int, scale: float, values: FloatArray) -> tuple[float, FloatArray]:
-        """Values += scale × K(q); returns the elastic energy (J) and the internal forces (n, 2, 3), N and N·m."""
-        force = np.zeros(self.constrained.shape)
-        energy = element.assemble(writable(q), *self.elements.arrays, tangent, self.positions, scale, values, force)
+    def assemble(
+        self, q: FloatArray, *, tangent: int, scale: float, values: FloatArray, elements: Elements | None = None
+    ) -> tuple[float, FloatArray]:
+        """Values += scale × K(q); returns the elastic energy (J) and the internal forces (n, 2, 3), N and N·m; those of
+        `elements` where they are given.
+        """
+        force, own = np.zeros(self.constrained.shape), (elements or self.elements).arrays
+        energy = element.assemble(writable(q), *own, tangent, self.positions, scale, values, force)
         return float(energy), force
 
     def external_forces(self, gravity: FloatArray, values: Mapping[Any, Any]) -> FloatArray:

@@ -6,7 +6,7 @@ so far by exp (`moved`). With the midpoint rule forces are evaluated at half the
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,7 +19,8 @@ from pliant.materials import Tangent
 from pliant.models.beam import dynamics, element
 from pliant.models.beam.factor import BeamFactor, Twists
 from pliant.models.free_spin import LEAST_ANGLE, free_turn, inertia_of, lost_moment
-from pliant.models.model import Residual, StepStart, Trial
+from pliant.models.model import Residual, StepStart
+from pliant.models.slender_trial import SlenderTrial
 from pliant.models.volume.blocks import BlockSystem
 from pliant.models.workspace import Workspace
 from pliant.solvers.linear.matrix import BlockMatrix
@@ -58,7 +59,7 @@ class BeamSystem(BlockSystem):
         dynamics.add_mass(self.q, model.mass, model.inertia, fraction * typical, model.pattern.diagonal, self.values)
 
 
-class BeamTrial(Trial):
+class BeamTrial(SlenderTrial):
     """One step of a `BeamModel` from q (n, 4, 3) and v (n, 2, 3)."""
 
     model: BeamModel
@@ -77,6 +78,9 @@ class BeamTrial(Trial):
         self._coefficients = (
             scheme.inertia, scheme.momentum, damping, scheme.rate, scheme.velocity, scheme.memory,
         )  # fmt: skip
+        self._elements = model.elements
+        if self._recalled is not None:
+            self._elements = replace(model.elements, stiffness=self._recalled[0], rest=self._recalled[1])
 
     def velocities(self) -> FloatArray:
         """Velocities and spins at the end of the step, (n, 2, 3), m/s and rad/s."""
@@ -113,7 +117,7 @@ class BeamTrial(Trial):
 
     def residual(self) -> Residual:
         """Residual at dx, by a pass over the elements without stiffness."""
-        return self._residual(*self.model.internal(self.evaluation_point()))
+        return self._residual(*self.model.internal(self.evaluation_point(), self._elements))
 
     def linearize(self, tangent: Tangent) -> tuple[BeamSystem, Residual]:
         """A and r at dx. A single solve of a body without supports is linearised where its rotation in the step leads,
@@ -152,12 +156,12 @@ class BeamTrial(Trial):
         mass = scheme.inertia + model.spec.damping.mass * scheme.rate
         dynamics.fill_mass(end, model.mass, model.inertia, mass, model.pattern.diagonal, values)
         mode = element.PROJECTED if tangent is Tangent.PROJECTED else element.EXACT
-        energy, internal = model.assemble(x, tangent=mode, scale=scheme.theta, values=values)
+        energy, internal = model.assemble(x, tangent=mode, scale=scheme.theta, values=values, elements=self._elements)
         if self._twists is not None:
             axes = np.arange(3)
             rows = model.pattern.diagonal[2 * self._twists.nodes + 1]
             values[rows[:, None], axes, axes] += self._twists.stiffening[:, None]
-        damping = model.spec.damping.stiffness * scheme.rate
+        damping = self._damping * scheme.rate
         if damping:
             values += damping * self._damping_stiffness()
         residual = self._residual(energy, internal)
@@ -188,10 +192,10 @@ class BeamTrial(Trial):
             gained = self._gained
             if gained is not None:
                 r -= self._scheme.momentum * self.model.momentum(self.positions(), gained)
-            if self.model.spec.damping.stiffness and self.dx.any():
+            if self._damping and self.dx.any():
                 K = BlockMatrix(self.model.pattern, self._damping_stiffness())
                 force = K.matvec(self.dx.ravel()).reshape(r.shape)
-                force *= self.model.spec.damping.stiffness * self._scheme.rate
+                force *= self._damping * self._scheme.rate
                 r -= force
                 squares = max(squares, float(np.vdot(force, force)))
         return Residual(r, float(np.sqrt(squares)) if np.isfinite(energy) else np.inf)

@@ -24,13 +24,14 @@ from pliant.models.beam.section import Section, mean_of, section_at
 from pliant.models.body import NO_PARTS, STATIONS, Model, Parts
 from pliant.models.free_modes import FreeModes, open_modes
 from pliant.models.model import StepStart
-from pliant.models.rod import inertia
+from pliant.models.rod import inertia, readouts
 from pliant.models.rod.axis import RodAxis
 from pliant.models.rod.rod import Rod, Slide, Turn, freedom_basis, node_poses
 from pliant.models.rod.rod_map import RodMap
 from pliant.models.rod.stations import Loaded, Stations, Sweep, build_stations
 from pliant.models.rod.trial import RodTrial
 from pliant.models.slender import swept_surface
+from pliant.models.slender_memory import SlenderMemory
 from pliant.models.supports import Claim, prescribed
 from pliant.models.surfaces import ContactShape, Skin
 from pliant.models.volume.loads import given_wrench
@@ -47,8 +48,8 @@ class RodModel(Model):
     """A compiled `Rod` with its loads and supports. Everything here is computed once; a step only reads it.
 
     `rest` (4 + 2N, 3) is q at rest, `start` when the world begins, `stiffness` (2N, 3) N·m and N/m that of each
-    section's vectors; `constrained` (2 + 2N, 3). `active` (n,) are the unknowns of the matrices: the base's six and
-    the strains that may change.
+    section's vectors, relaxed; `constrained` (2 + 2N, 3). `active` (n,) are the unknowns of the matrices: the base's
+    six and the strains that may change. `memory` is None where no strain has one.
     """
 
     spec: Rod
@@ -61,6 +62,7 @@ class RodModel(Model):
     constrained: BoolArray
     active: IndexArray
     supports: tuple[Claim, ...]
+    memory: SlenderMemory | None
 
     stress_name: ClassVar[str | None] = "fibre stress of rods (kPa)"
 
@@ -75,18 +77,25 @@ class RodModel(Model):
         stations, loaded = build_stations(spec, parts.loads)
         constrained, listed = _constrained(spec, parts.supports)
         strains = 6 + (6 * np.arange(spec.sections)[:, None] + spec.active).ravel()
+        stiffness = _stiffness(spec) * np.tile(spec.relaxed_fractions.reshape(2, 3), (spec.sections, 1))
         return cls(
             spec=spec,
             rest=rest,
             start=start,
             basis=np.ascontiguousarray(freedom_basis(spec.base, rest[1:4])),
-            stiffness=_stiffness(spec),
+            stiffness=stiffness,
             stations=stations,
             loads=loaded,
             constrained=constrained,
             active=np.concatenate([np.arange(6), strains]),
             supports=listed,
+            memory=SlenderMemory.of(spec.relaxations, stiffness),
         )
+
+    @property
+    def remembers(self) -> bool:
+        """Whether a strain has a memory or a damping of its own."""
+        return self.memory is not None
 
     @cached_property
     def free(self) -> IndexArray:
@@ -195,12 +204,15 @@ class RodModel(Model):
         """Displacements of the ends of the sections since the world began, (N + 1, 3), m."""
         return node_poses(q)[:, 0] - node_poses(self.start)[:, 0]
 
-    def section_forces(self, q: FloatArray) -> FloatArray:
+    def element_strains(self, q: FloatArray) -> FloatArray:
+        """Vectors of the sections less those at rest, (N, 6), rad and m, in the order of `STRAINS`."""
+        return np.asarray((q[4:] - self.rest[4:]).reshape(-1, 6))
+
+    def section_forces(self, q: FloatArray, history: FloatArray | None = None) -> FloatArray:
         """Tension and shear along y and z (N), torque and bending moments about y and z (N·m) in each section, (N, 6),
         in its frame; 0 for strains that may not change.
         """
-        forces = (self.stiffness * (q[4:] - self.rest[4:])).reshape(-1, 6)
-        return np.asarray(forces[:, [3, 4, 5, 0, 1, 2]])
+        return np.asarray(readouts.strain_forces(self, q, history)[:, [3, 4, 5, 0, 1, 2]])
 
     def element_energies(self, q: FloatArray, history: FloatArray | None = None) -> FloatArray:
         """Elastic energy of each section, (N,), J; they sum to the energy of the rod."""
@@ -210,19 +222,15 @@ class RodModel(Model):
         """Largest strain along the rod of the fibres at the border of each section, (N,), no unit: stretch and bending,
         |ε + κ_y z − κ_z y|, as far as they are stressed.
         """
-        strains = self.strains(q) - self.spec.rest_strains
-        pairs = zip(strains, (section.outline() for section in self.spec.section_list), strict=True)
-        return np.array([np.abs(e[3] + e[1] * border[:, 1] - e[2] * border[:, 0]).max() for e, border in pairs])
+        return readouts.fibre_strain(self, q)
 
-    def fibre_stress(self, q: FloatArray) -> FloatArray:
+    def fibre_stress(self, q: FloatArray, history: FloatArray | None = None) -> FloatArray:
         """Largest stress along the rod at the border of each section, (N,), Pa."""
-        return self.spec.young * self.fibre_strain(q)
+        return readouts.fibre_stress(self, q, history)
 
     def strains(self, q: FloatArray) -> FloatArray:
         """Strains of the sections (N, 6): twist, bend_y, bend_z in 1/m, stretch, shear_y, shear_z."""
-        strains: FloatArray = q[4:].reshape(-1, 6) / self.spec.lengths[:, None]
-        strains[:, 3] -= 1.0
-        return strains
+        return readouts.section_strains(self, q)
 
     def mass_matrix(self, sweep: Sweep, scale: float = 1.0, start: Sweep | None = None) -> FloatArray:
         """`scale` × Jᵀ μ J (n, n) over the active unknowns; with `start`, its Jacobian on the left."""

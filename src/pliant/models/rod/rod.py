@@ -20,11 +20,9 @@ from pliant.models.beam.section import Section, Taper
 from pliant.models.pieces import Ends
 from pliant.models.rod import kinematics
 from pliant.models.rod.segments import RodPieces
-from pliant.models.slender import NO_DAMPING, SlenderBody
+from pliant.models.slender import NO_DAMPING, OF_MATERIAL, SlenderBody
+from pliant.models.slender_memory import STRAINS
 from pliant.models.volume.volume import Rayleigh
-
-STRAINS = ("twist", "bend_y", "bend_z", "stretch", "shear_y", "shear_z")
-"""The six strains of a rod, in the order of arrays: 1/m for the first three, no unit for the others."""
 
 
 @one_line
@@ -64,6 +62,10 @@ class Rod(SlenderBody):
         base on.
     young, poisson, density
         Pa, in (−1, 0.5], kg/m³.
+    material
+        In their place: one of `pl.materials` at small strain. `Viscoelastic` relaxes every strain; or one for each,
+        ``{"bending": …, "torsion": …}`` on the same base, of "bending", "torsion", "shear" and `strains`. Those that
+        are not named are elastic.
     strains
         Which strains may change: any of "twist", "bend_y", "bend_z", "stretch", "shear_y" and "shear_z", about and
         along the axes of the section (x along the rod). The others keep their rest value: without "stretch" the rod is
@@ -81,7 +83,8 @@ class Rod(SlenderBody):
         "fixed" (a `pl.Support` of node 0 with a rotation moves it), "free", or one freedom: `pl.Slide(axis)`,
         `pl.Turn(axis)`.
     damping
-        `pl.Rayleigh(mass=…, stiffness=…)`.
+        `pl.Rayleigh(mass=…, stiffness=…)`, with one stiffness coefficient (s) or one for each strain:
+        ``{"bending": …, "torsion": …, "stretch": …, "shear": …}``.
     contact_points
         Balls along each section that touch others, of the section's radius.
     name
@@ -92,9 +95,10 @@ class Rod(SlenderBody):
     sections: int
     _: KW_ONLY
     section: Any
-    young: float
-    poisson: float
-    density: float
+    young: float = OF_MATERIAL
+    poisson: float = OF_MATERIAL
+    density: float = OF_MATERIAL
+    material: Any = None
     strains: Sequence[str] = ("bend_y", "bend_z", "twist")
     rest_strain: Any = None
     start_strain: Any = None

@@ -43,12 +43,13 @@ from pliant.core.lie import cross_matrix, rotation_exp
 from pliant.core.types import FloatArray
 from pliant.materials import Tangent
 from pliant.models.beam import dynamics
-from pliant.models.model import Residual, StepStart, Trial
+from pliant.models.model import Residual, StepStart
 from pliant.models.rod import euler, kinematics, step
 from pliant.models.rod.energy import restore_energy
 from pliant.models.rod.free_rod import add_rotation, restore_spin
 from pliant.models.rod.stations import Sweep
 from pliant.models.rod.system import RodSystem
+from pliant.models.slender_trial import SlenderTrial
 from pliant.solvers.linear.dense import DenseFactor
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ GAUSS = (0.5 - np.sqrt(1.0 / 12.0), 0.5 + np.sqrt(1.0 / 12.0))
 _IDENTITY = np.eye(3)
 
 
-class RodTrial(Trial):
+class RodTrial(SlenderTrial):
     """One step of a `RodModel` from q (4 + 2N, 3) and v (2 + 2N, 3)."""
 
     model: RodModel
@@ -76,6 +77,10 @@ class RodTrial(Trial):
         self._still = self.dx
         self._in_one_call = bool(scheme.inertia) and scheme.theta == 1.0 and model.is_small and model.is_supported
         self._begun: FloatArray | None = None
+        self._stiffness, self._rest = model.stiffness, model.rest
+        if self._recalled is not None:
+            self._stiffness, self._rest = self._recalled[0].reshape(-1, 3), model.rest.copy()
+            self._rest[4:] += self._recalled[1].reshape(-1, 3)
         self._ended: list[tuple[FloatArray, FloatArray, FloatArray]] = []
 
     @cached_property
@@ -226,9 +231,9 @@ class RodTrial(Trial):
         symmetric = self._symmetric or not exact
         square, moves = euler.begin(
             self._q, self._v, self._gravity, *self._loads, kinds, stations.first, stations.fraction, stations.mu,
-            model.basis, model.constrained, model.stiffness, model.rest, model.active, scheme.dt,
-            scheme.inertia + damping.mass * scheme.rate, scheme.momentum, damping.stiffness * scheme.rate,
-            scheme.theta + damping.stiffness * scheme.rate, 1.0 if exact else 0.0, model.turned_basis,
+            model.basis, model.constrained, self._stiffness, self._rest, model.active, scheme.dt,
+            scheme.inertia + damping.mass * scheme.rate, scheme.momentum, self._damping * scheme.rate,
+            scheme.theta + self._damping * scheme.rate, 1.0 if exact else 0.0, model.turned_basis,
             symmetric and model.base_turns, start, there, q_there, A, r, now,
         )  # fmt: skip
         self._begun = start
@@ -260,9 +265,9 @@ class RodTrial(Trial):
         parts = np.empty((len(self._tests), count, count))
         for fraction, part in zip(self._tests, parts, strict=True):
             at = self._tested(dx, fraction)
-            scales = inertia, fraction if exact else 0.0, scheme.theta + damping.stiffness * scheme.rate
+            scales = inertia, fraction if exact else 0.0, scheme.theta + self._damping * scheme.rate
             step.matrix(
-                at.kinds, stations.first, stations.fraction, stations.mu, model.stiffness, at.q, at.ends, at.frames,
+                at.kinds, stations.first, stations.fraction, stations.mu, self._stiffness, at.q, at.ends, at.frames,
                 at.C, at.P, end.frames, end.C, end.P, same, forces, self._moments, scales, part,
             )  # fmt: skip
         A = model.based(parts[0] if same else 0.5 * (parts[0] + parts[1]))
@@ -276,16 +281,14 @@ class RodTrial(Trial):
         model, scheme, damping, stations = self.model, self._scheme, self.model.spec.damping, self.model.stations
         start, end = self._start, self._swept(dx, 1.0)
         bent = end.q if scheme.theta == 1.0 else self._displaced(self._lagging, dx, scheme.theta)
-        rates = (
-            scheme.inertia + damping.mass * scheme.rate, scheme.momentum, damping.stiffness * scheme.rate
-        )  # fmt: skip
+        rates = scheme.inertia + damping.mass * scheme.rate, scheme.momentum, self._damping * scheme.rate
         parts, forces = np.empty((len(self._tests), *dx.shape)), np.empty(self._external.shape)
         outer = inner = 0.0
         for fraction, r in zip(self._tests, parts, strict=True):
             at = self._tested(dx, fraction)
             turn = _IDENTITY if scheme.theta == 1.0 else self._mean_turn(dx, at)
             outer, inner = step.residual(
-                at.kinds, stations.first, stations.mu, model.basis, model.constrained, model.stiffness, model.rest,
+                at.kinds, stations.first, stations.mu, model.basis, model.constrained, self._stiffness, self._rest,
                 bent, at.frames, at.C, at.P, start.frames, end.frames, end.q[0] - start.q[0], self._external,
                 self._moments, self._momenta(1.0), dx, rates, scheme.theta < 1.0, turn, r, forces,
             )  # fmt: skip

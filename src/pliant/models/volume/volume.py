@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
@@ -21,18 +21,27 @@ from pliant.models.volume.points import AntiLocking
 from pliant.models.volume.segments import VolumePieces
 
 
+@one_line
 @dataclass(frozen=True, kw_only=True)
 class Rayleigh:
     """Rayleigh damping D = mass × M + stiffness × K, K taken at the start of each step."""
 
     mass: float = 0.0
     """Coefficient of M, 1/s."""
-    stiffness: float = 0.0
-    """Coefficient of K, s."""
+    stiffness: Any = 0.0
+    """Coefficient of K, s; of a rod or a beam also one for each strain, ``{"bending": 1e-3, "torsion": 2e-3}``."""
 
     def __post_init__(self) -> None:
         non_negative("mass of Rayleigh", self.mass, unit="1/s")
-        non_negative("stiffness of Rayleigh", self.stiffness, unit="s")
+        if isinstance(self.stiffness, Mapping):  # as pairs, which files hold; the body knows its strains
+            object.__setattr__(self, "stiffness", tuple(self.stiffness.items()))
+        if not self.differs:
+            non_negative("stiffness of Rayleigh", self.stiffness, unit="s")
+
+    @property
+    def differs(self) -> bool:
+        """Whether each strain has a coefficient of its own."""
+        return isinstance(self.stiffness, tuple)
 
 
 @one_line
@@ -99,6 +108,11 @@ class Volume(Body):
             finite_array(f"{name} of {self.name!r}", getattr(self, name), shape=(3,))
         if self.clamp is not None:
             object.__setattr__(self, "clamp", as_region(self.clamp, what=f"clamp of {self.name!r}"))
+        if self.damping.differs:
+            raise InputError(
+                f"the damping of {self.name!r} gives each strain a coefficient of its own, as rods and beams have; "
+                "a volume takes one number: pl.Rayleigh(stiffness=…)"
+            )
         if self.anti_locking not in (True, False, "volume"):
             raise InputError(
                 f'anti_locking of {self.name!r} must be True, False or "volume", got {self.anti_locking!r}'

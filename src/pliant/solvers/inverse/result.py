@@ -13,7 +13,7 @@ from pliant.core.types import BoolArray, FloatArray
 class QpccStatus(Enum):
     """What is known about the answer. `.text` says what to try next, `.ok` whether the answer is stationary."""
 
-    GLOBAL = "the global minimum, up to `gap`"
+    GLOBAL = "the global minimum, within the tolerance of the search"
     LOCAL = (
         "a local minimum, proved: no piece that meets this point is better; `globalize=True` looks for the global one"
     )
