@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -76,7 +76,7 @@ class SubspaceModel(VolumeModel):
         parts = chart.modes.reshape(len(model.rest), 3, -1)
         loads = [model.mass.nodal, *(share for _, share in model.nodal_loads)]
         return cls(
-            **given | {"memory": None if modal is None else modal.memory},
+            **given | {"memory": None if modal is None else replace(modal.memory, _stiffer={})},
             subspace=subspace,
             chart=chart,
             strain=strain,
