@@ -11,6 +11,7 @@ from pliant.actuators.values import Displacement, Force, Pressure, VolumeGrowth,
 from pliant.constraints.channel import Channel
 from pliant.constraints.facing import Facing
 from pliant.constraints.sheath import Sheath
+from pliant.constraints.spring import Spring
 from pliant.control import (
     Effector,
     Inverse,
@@ -120,6 +121,7 @@ __all__ = [
     "Sheath",
     "Slide",
     "Slider",
+    "Spring",
     "State",
     "Status",
     "StepInfo",

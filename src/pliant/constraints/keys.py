@@ -8,7 +8,8 @@
         │   0    │   0   │  0 │  0 │  1 │  0 │  index  │   row   │  bilateral rows of a joint
         │   0    │   0   │  0 │  1 │  0 │  0 │  index  │   row   │  channel
         │   0    │   0   │  1 │  0 │  0 │  0 │  index  │   row   │  sheath
-        │   0    │   1   │  0 │  0 │  0 │  0 │  index  │   row   │  least volume of elements: body, point
+        │   0    │  01   │  0 │  0 │  0 │  0 │  index  │   row   │  least volume of elements: body, point
+        │   0    │  10   │  0 │  0 │  0 │  0 │  index  │   row   │  spring
         └────────┴───────┴────┴────┴────┴────┴─────────┴─────────┘
     contact rows: 3 × contact key + (0 normal, 1 and 2 tangents)
         ┌────────┬──────────┬────────────────────────────────────┐
@@ -46,6 +47,8 @@ SHEATHS = 1 << 41
 """Rows of sheaths."""
 VOLUMES = 1 << 42
 """Rows of the least volume of elements: the index is that of the body, the row that of the integration point."""
+SPRINGS = 1 << 43
+"""Rows of springs."""
 _KEYS = 1 << (ROW_BITS + INDEX_BITS)
 """Number of keys of one kind of constraint."""
 RANGES = {
@@ -56,6 +59,7 @@ RANGES = {
     "channels": (CHANNELS, CHANNELS + _KEYS),
     "sheaths": (SHEATHS, SHEATHS + _KEYS),
     "least volumes": (VOLUMES, VOLUMES + _KEYS),
+    "springs": (SPRINGS, SPRINGS + _KEYS),
     "contacts": (3 * key_base(ContactKind.VERTEX_FACE, 1), 3 * len(ContactKind) * PAIR_LIMIT * EDGE_LIMIT**2),
 }
 """First key of each kind of row, and the one after the last."""

@@ -224,6 +224,8 @@ class StepBodies:
             approach=self.approach,
             velocity_offsets=_offsets(trials),
             workspace=self.workspace,
+            evaluated=() if scheme.theta == 1.0 else [trial.evaluation_point() for trial in trials],
+            theta=scheme.theta,
         )
 
     def views(self, session_count: int) -> list[RowView]:

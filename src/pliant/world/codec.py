@@ -20,6 +20,7 @@ from pliant.constraints.attachment import Attachment
 from pliant.constraints.channel import Channel
 from pliant.constraints.facing import Facing
 from pliant.constraints.sheath import Sheath
+from pliant.constraints.spring import Spring
 from pliant.core.errors import InputError
 from pliant.materials import (
     Corotated,
@@ -46,7 +47,7 @@ _CLASSES: dict[str, type] = {
         *(Mesh, Surface, Subspace),
         *(Corotated, Linear, MooneyRivlin, NeoHookean, Ogden, StVenantKirchhoff, Yeoh),
         *(CoupledMooneyRivlin, CoupledOgden, Mullins, Viscoelastic),
-        *(Attachment, Channel, Facing, Sheath),
+        *(Attachment, Channel, Facing, Sheath, Spring),
         *(Cable, Cavity, ForcePoint, Slider, Hinge, Layer, Stiffness, BaseDrive, Tendon),
         *(ContactBasis, ContactPoints, Training),
         *(Obstacle, Plane, Sphere, Capsule, Box, Cylinder, Pipe, Tubes),

@@ -18,6 +18,7 @@ from pliant.constraints.contact import ContactPair
 from pliant.constraints.facing import Facing, FacingPair
 from pliant.constraints.rows import Constraint, RowView
 from pliant.constraints.sheath import Sheath, SheathRows
+from pliant.constraints.spring import Spring, SpringRows
 from pliant.core.checks import finite_array, non_negative, positive
 from pliant.core.errors import InputError
 from pliant.core.one_line import short
@@ -35,7 +36,7 @@ Thing = TypeVar("Thing")
 OVERLAP = 0.01
 """Initial overlap that counts as touching, as a fraction of the margin: meshes in contact differ by rounding."""
 _LOADS = (PointLoad, TractionLoad, PressureLoad, RodLoad)
-_PARTS: tuple[Any, ...] = (Obstacle, Actuator, Fibre, Channel, Sheath, _LOADS, Support, Facing, Attachment)
+_PARTS: tuple[Any, ...] = (Obstacle, Actuator, Fibre, Channel, Sheath, _LOADS, Support, Facing, Attachment, Spring)
 """What a scene contains beside bodies, in the order in which it is saved."""
 
 
@@ -180,6 +181,7 @@ class Scene:
         constraints += [AttachmentRows.build(spec, models, k) for k, spec in enumerate(parts[Attachment], start=1)]
         constraints += [ChannelRows.build(spec, models, k) for k, spec in enumerate(parts[Channel])]
         constraints += [SheathRows.build(spec, models, k) for k, spec in enumerate(parts[Sheath])]
+        constraints += [SpringRows.build(spec, models, k) for k, spec in enumerate(parts[Spring])]
         sides = _Sides(models)
         pairs = [_detected(pair, _contact_pair(pair, sides, k)) for k, pair in enumerate(self._pairs, start=1)]
         facings = [FacingPair.build(spec, models, k) for k, spec in enumerate(parts[Facing], start=len(pairs) + 1)]

@@ -120,9 +120,9 @@ class VolumeModel(BlockModel):
         return self.mesh.points
 
     @property
-    def remembers(self) -> bool:
-        """Whether some of its materials are viscoelastic or soften."""
-        return self.memory is not None
+    def history_shape(self) -> tuple[int, ...] | None:
+        """Shape of the history of its materials that are viscoelastic or soften; None where none does."""
+        return None if self.memory is None else self.memory.shape
 
     @cached_property
     def is_linear_law(self) -> bool:
