@@ -195,8 +195,9 @@ def _reduced() -> None:
     memory = materials.Viscoelastic(rubber, [(0.1, 0.1)])
     body = scene.add(Volume(meshes.box((0.02, 0.02, 0.02), (1, 1, 1)), memory, clamp=regions.plane(axis="z", at=0.0)))
     world = scene.compile()
-    modes = np.where(world.models[0].constrained, 0.0, np.array([0.0, 0.0, 1.0])).reshape(-1, 1)
-    fast = reduced(world, [Subspace(body, modes, rest=world.models[0].rest, point_count=world.models[0].points.count)])
+    (model,) = world.volumes
+    modes = np.where(model.constrained, 0.0, np.array([0.0, 0.0, 1.0])).reshape(-1, 1)
+    fast = reduced(world, [Subspace(body, modes, rest=model.rest, point_count=model.points.count)])
     ImplicitEuler(dt=0.01)(fast, fast.initial_state())
 
 
