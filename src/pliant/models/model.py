@@ -236,6 +236,11 @@ class Trial:
         """The part of forces, of the shape of dx, that does work in the motions of the model: all, unless reduced."""
         return force
 
+    @property
+    def knows_full_residual(self) -> bool:
+        """Whether `full_residual` can be computed: not where only some integration points remember."""
+        return True
+
     def full_residual(self, along: Residual, push: FloatArray | None) -> Residual:
         """Full-order residual, including reactions at constrained unknowns. `along` is the reduced-order residual,
         `push` the constraint forces already included in it, of the shape of dx, N (and N·m).
