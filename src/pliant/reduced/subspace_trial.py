@@ -140,8 +140,25 @@ class SubspaceTrial(NodalTrial):
                 f"a support of {model.name!r} moves, but the modes of a reduced body are zero at its supports: keep "
                 "the full body, or move it by a cable, a force point or an attachment"
             )
+        self._recalled = self._recall()
         chords = self._scheme.memory and model.chart.rigid and bool(self._v.any())
         self._widening = widening(self._q, self._v, model.mass, self._scheme) if chords else None
+
+    def _recall(self) -> Any:
+        """What `SubspaceModel.strained` needs of the memory; None where there is none."""
+        modal, scheme = self.model.modal_memory, self._scheme
+        if modal is None:
+            return None
+        if self._history is None:
+            self._history = modal.memory.start(self._q)
+        return modal.stiffer(scheme), modal.at_start(self._history, scheme)
+
+    def history(self) -> FloatArray | None:
+        """Stresses of the branches at the end of the step at the points in use, see `reduced.modal_memory`."""
+        modal, history = self.model.modal_memory, self._history
+        if modal is None or history is None:
+            return None
+        return modal.memory.after(history, self._scheme, self.positions())
 
     def moved(self, dx: FloatArray, step: FloatArray, scale: float) -> FloatArray:
         """dx followed by scale × step, (n, 3), m; an unconstrained body turns by exp."""
@@ -155,7 +172,7 @@ class SubspaceTrial(NodalTrial):
         x = self.evaluation_point()
         here = self.model.chart.at(x)
         strain = self._strain(x, here)
-        energy, internal, _ = self.model.strained(strain.y, Tangent.EXACT, 0.0)
+        energy, internal, _ = self.model.strained(strain.y, Tangent.EXACT, 0.0, self._recalled)
         along, scale = self._balance(x, here, energy, self._along(x, here, strain, internal))
         return Residual(here.spread(along), scale)
 
@@ -167,7 +184,8 @@ class SubspaceTrial(NodalTrial):
         damping = model.spec.damping
         rate = damping.stiffness * scheme.rate
         once = tangent is Tangent.WARPED  # one pass does for a solve that is not repeated: K(x) is K(q) or near it
-        energy, internal, K = model.strained(strain.y, tangent, scheme.theta + rate if once else scheme.theta)
+        stiffness = scheme.theta + rate if once else scheme.theta
+        energy, internal, K = model.strained(strain.y, tangent, stiffness, self._recalled)
         A = (scheme.inertia + damping.mass * scheme.rate) * here.mass
         if self._widening is not None:
             wide = (self._widening @ here.motions.reshape(len(x), 3, -1)).reshape(here.motions.shape)
@@ -190,13 +208,18 @@ class SubspaceTrial(NodalTrial):
         here = self.model.chart.at(self.evaluation_point())
         return here.spread(here.forces(force))
 
+    @property
+    def knows_full_residual(self) -> bool:
+        """Whether the stresses of all integration points are known: those of all branches, or of relaxed ones."""
+        return self.model.knows_all_points or not (self._scheme.dt or self._scheme.instantaneous)
+
     def full_residual(self, along: Residual, push: FloatArray | None) -> Residual:
         """The residual (n, 3), N, of the full-order volume with the forces `push` of rows: includes reactions of
         supports and what the motions cannot balance.
         """
         model = self.model
         own_start = self._q, self._v, self._scheme, self._gravity, self._controls, self.workspace, self._first
-        trial = model.full_trial(StepStart(*own_start, self._supported))
+        trial = model.full_trial(StepStart(*own_start, self._supported, self._history))
         own: Residual = trial.at(self.dx).residual()
         return own if push is None else Residual(own.r + push, max(own.scale, float(np.linalg.norm(push))))
 
@@ -273,4 +296,5 @@ class SubspaceTrial(NodalTrial):
         """K of Rayleigh damping along the modes, (k, k), in the middle of the step as of the full-order volume."""
         tangent = Tangent.WARPED if self.model.is_linear_law else Tangent.PROJECTED
         middle = 0.5 * (self._begin().y + self.model.chart.at(self._q + self.dx).y)
-        return self.model.strained(middle, tangent, 1.0)[2]
+        recalled = None if self._recalled is None else (self._recalled[0], None)
+        return self.model.strained(middle, tangent, 1.0, recalled)[2]
