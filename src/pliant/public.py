@@ -10,8 +10,10 @@ from pliant.actuators import BaseDrive, Cable, Cavity, ForcePoint, Hinge, Layer,
 from pliant.actuators.values import Displacement, Force, Pressure, VolumeGrowth, VolumeRatio
 from pliant.constraints.channel import Channel
 from pliant.constraints.facing import Facing
+from pliant.constraints.linear import LinearConstraint, Term
 from pliant.constraints.sheath import Sheath
 from pliant.constraints.spring import Spring
+from pliant.constraints.tie import Tie
 from pliant.control import (
     Effector,
     Inverse,
@@ -104,6 +106,7 @@ __all__ = [
     "Inverse",
     "Layer",
     "LengthEffector",
+    "LinearConstraint",
     "MovedSupport",
     "Obstacle",
     "OrientationEffector",
@@ -128,6 +131,8 @@ __all__ = [
     "Stiffness",
     "Support",
     "Tendon",
+    "Term",
+    "Tie",
     "TractionLoad",
     "Turn",
     "Volume",

@@ -29,6 +29,9 @@ from pliant.models.workspace import Workspace
 from pliant.stepping.bodies import StepBodies
 from pliant.world import State, World
 
+_SAME = 1e-9
+"""Relative difference of a value below which the start state has it already."""
+
 
 class LoadPath:
     """Controls, time and fictitious force along the load path from `state` to the controls `values`."""
@@ -43,6 +46,8 @@ class LoadPath:
         for index, rows in enumerate(world.constraints):
             if isinstance(rows, ActuatorRows):
                 self._note(index, rows)
+            elif rows.prescribes:
+                self._note_value(rows)
         self._pressures: dict[Any, float] = {
             load: float(values.get(load, load.value)) for load in world.handles if isinstance(load, PressureLoad)
         }
@@ -155,6 +160,13 @@ class LoadPath:
             work, square = work - float(np.vdot(r, change)), square + float(np.vdot(change, change))
         return min(max(work / square, 0.0), 1.0) if square else 0.0
 
+    def _note_value(self, rows: Any) -> None:
+        """Remember the value of a constraint at the start, where it has to change."""
+        command = self._values.get(rows.spec) or Command(by_force=False, amount=rows.spec.value)
+        begin = float(rows.displacement(self._state.q))
+        if abs(command.amount - begin) > _SAME * max(abs(command.amount), abs(begin)):
+            self._begin[rows.spec] = (command, begin)
+
     def _note(self, index: int, rows: ActuatorRows) -> None:
         """Remember what an actuator does at the start; one without a command lets its force go."""
         state, handle = self._state, rows.spec
@@ -174,7 +186,7 @@ class LoadPath:
         self._begin[handle] = (command, displacement_in(state, index, rows))
 
 
-def displacement_in(state: State, index: int, rows: ActuatorRows) -> float:
+def displacement_in(state: State, index: int, rows: Any) -> float:
     """Displacement of the actuator of `rows`, constraint `index` of the world, in `state`, m (m³, rad)."""
     memory = state.memories[index] if index < len(state.memories) else None
     angle = getattr(memory, "angle", None)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from pliant.actuators import Actuator
+from pliant.actuators.limits import Command
 from pliant.actuators.values import Displacement, Force, Placement, Pressure, Traction, Wrench
 from pliant.core.checks import finite_array
 from pliant.core.errors import InputError
@@ -64,6 +65,10 @@ def _resolve(handle: Any, value: Any) -> Any:
         return _resolve_wrench(handle, value)
     if isinstance(handle, Support) and isinstance(value, Placement):
         return _resolve_placement(handle, value)
+    if hasattr(handle, "terms"):  # a linear constraint
+        if not isinstance(value, Displacement):
+            raise InputError(f"{handle.name!r} is controlled by pl.Displacement(m), got {value!r}")
+        return Command(by_force=False, amount=handle.checked(value.value))
     if isinstance(handle, Support):
         if not isinstance(value, Displacement):
             raise InputError(f"a Support is controlled by pl.Displacement(m), got {value!r}")
