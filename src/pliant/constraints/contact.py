@@ -292,8 +292,8 @@ class ContactPair(Constraint):
             return found
         text = (
             f"{self.a.name!r} and {self.b.name!r} approached by up to {1e3 * beyond:.3g} mm more in a step "
-            "than detection covers and may have passed through each other: use a smaller dt or a wider margin in "
-            "scene.collide"
+            "than detection covers and may have passed through each other: use a smaller dt, or continuous=True or a "
+            "wider margin in scene.collide"
         )
         return (*found, text)
 
