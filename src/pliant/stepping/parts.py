@@ -218,8 +218,9 @@ def first_part(whole: Step, fraction: float) -> Step:
     bodies = whole.bodies
     values, start = dict(bodies.controls), bodies.start
     for index, rows in enumerate(whole.world.constraints):
-        command = values.get(rows.spec) if isinstance(rows, ActuatorRows) else None
-        if isinstance(rows, ActuatorRows) and isinstance(command, Command) and not command.by_force:
+        commanded = isinstance(rows, ActuatorRows) or rows.prescribes
+        command = values.get(rows.spec) if commanded else None
+        if isinstance(command, Command) and not command.by_force:
             began = displacement_in(start, index, rows)
             values[rows.spec] = replace(command, amount=began + fraction * (command.amount - began))
     return evolve(whole, bodies=evolve(bodies, controls=values).loaded(fraction * bodies.load_fraction))
