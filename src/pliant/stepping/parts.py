@@ -15,9 +15,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from pliant.actuators.cavity import CavityRows
 from pliant.actuators.drive import ActuatorRows
 from pliant.actuators.limits import Command
-from pliant.actuators.cavity import CavityRows
 from pliant.constraints import RowLaw, forces_of
 from pliant.constraints.least_volume import LeastVolume, any_guarded, collapsing, guarded
 from pliant.core.errors import ConvergenceError, SingularError

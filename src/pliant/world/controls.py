@@ -27,8 +27,8 @@ def _resolve_wrench(load: PointLoad | RodLoad, value: Wrench) -> FloatArray:
 def _resolve_placement(support: Support, value: Placement) -> tuple[FloatArray, FloatArray]:
     if support.rotation is None:
         raise InputError(
-            "pl.Placement is for supports that constrain frames: pl.Support(…, rotation=(0, 0, 0)); a support that only "
-            "moves takes pl.Displacement((x, y, z))"
+            "pl.Placement is for supports that constrain frames: pl.Support(…, rotation=(0, 0, 0)); a support that "
+            "only moves takes pl.Displacement((x, y, z))"
         )
     displacement, rotation = finite_array("control of a Support", value.value, shape=(2, 3))
     free = [axis for axis in range(3) if axis not in support.axis_indices and displacement[axis]]
