@@ -33,7 +33,7 @@ from pliant.models.beam import Beam
 from pliant.models.beam import section as sections
 from pliant.models.rigid import Obstacle, RigidBody
 from pliant.models.rod import Rod, RodLoad, Slide, Turn
-from pliant.models.volume import Fibre, PointLoad, PressureLoad, Rayleigh, Support, TractionLoad, Volume
+from pliant.models.volume import BodyLoad, Fibre, PointLoad, PressureLoad, Rayleigh, Support, TractionLoad, Volume
 from pliant.record import Run, load, simulate
 from pliant.stepping import DampedMidpoint, ImplicitEuler, ImplicitMidpoint, QuasiStatic, StepInfo
 from pliant.world import Scene, State, World
@@ -88,6 +88,7 @@ def view(thing: Run | World, *, port: int = 8080, open_browser: bool = True, blo
 __all__ = [
     "BaseDrive",
     "Beam",
+    "BodyLoad",
     "Cable",
     "Cavity",
     "Channel",

@@ -34,7 +34,7 @@ def setup():
         ("point", pl.Force((0, np.nan, 0)), r"control of a PointLoad must be finite, but entry \[1\] is nan"),
         ("traction", pl.Force((0, 0, 1)), r"control of a TractionLoad must be pl\.Traction"),
         ("pressure", pl.Traction((0, 0, 1)), r"control of a PressureLoad must be pl\.Pressure"),
-        ("pressure", pl.Pressure((1.0, 2.0)), r"control of a PressureLoad must have shape \(\)"),
+        ("pressure", pl.Pressure((1.0, 2.0, 3.0)), r"control of a PressureLoad must have shape \(\)"),
         ("pressure", pl.Pressure(np.inf), "control of a PressureLoad must be finite"),
         ("support", pl.Force((0, 0, 1)), r"a Support is controlled by pl\.Displacement"),
         ("support", pl.Displacement((1, 2, 3)), "displacement of a Support must be one value or 2"),

@@ -254,6 +254,11 @@ class Trial:
     def accept(self, q: FloatArray) -> None:
         """The step is accepted with q at its end."""
 
+    def warnings(self, iterations: int) -> tuple[str, ...]:
+        """What the body reports of its shape at the end of a step of `iterations` linear solves."""
+        found: tuple[str, ...] = self.model.warnings(self.positions())
+        return found
+
     def history(self) -> FloatArray | None:
         """What the material remembers at the end of the step; None where it remembers nothing."""
         return None

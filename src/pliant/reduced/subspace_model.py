@@ -74,7 +74,7 @@ class SubspaceModel(VolumeModel):
         modal = None if model.memory is None else ModalMemory.of(model.memory, model.points, strain, chosen)
         given = {own.name: getattr(model, own.name) for own in fields(VolumeModel)}
         parts = chart.modes.reshape(len(model.rest), 3, -1)
-        loads = [model.mass.nodal, *(share for _, share in model.nodal_loads)]
+        loads: list[Any] = [model.mass.nodal, *(getattr(share, "weights", share) for _, share in model.nodal_loads)]
         return cls(
             **given | {"memory": None if modal is None else replace(modal.memory, _stiffer={})},
             subspace=subspace,

@@ -18,7 +18,7 @@ from pliant.core.types import FloatArray
 from pliant.materials import Tangent
 from pliant.models.model import GeometricStiffness, Residual, StepStart, System
 from pliant.models.volume.free_rotation import widened, widening, without_moment
-from pliant.models.volume.loads import PressureStiffness
+from pliant.models.volume.pressure import PressureStiffness
 from pliant.models.volume.segments import SegmentStiffness
 from pliant.models.volume.trial import NodalTrial
 from pliant.models.workspace import Workspace
@@ -199,7 +199,7 @@ class SubspaceTrial(NodalTrial):
         r = here.spread(along)
         system = SubspaceSystem(model, here, A, r, (r, along), self.workspace, model.warps(tangent))
         for load, facets in model.pressure_loads:
-            pressure = float(self._controls.get(load, load.value))
+            pressure = facets.sampled(self._controls.get(load, load.value))
             system.add_stiffness(PressureStiffness(facets, pressure, x, scheme.theta))
         return system, Residual(r, scale)
 
@@ -271,11 +271,12 @@ class SubspaceTrial(NodalTrial):
     def _external(self, x: FloatArray, here: Configuration) -> FloatArray:
         """Gravity and loads along the motions, (m,)."""
         model = self.model
-        if model.chart.rigid or model.pressure_loads:
+        values = [self._controls.get(load, load.value) for load, _ in model.nodal_loads]
+        if model.chart.rigid or model.pressure_loads or any(value.ndim > 1 for value in values):
             return here.forces(model.external_forces(x, self._gravity, self._controls))
         along: FloatArray = self._gravity @ model.dead[0]
-        for (load, _), share in zip(model.nodal_loads, model.dead[1:], strict=True):
-            along = along + self._controls.get(load, load.value) @ share
+        for value, share in zip(values, model.dead[1:], strict=True):
+            along = along + value @ share
         return along if here.slopes is None else along @ here.slopes
 
     def _momentum(self, here: Configuration, speed: FloatArray) -> FloatArray:

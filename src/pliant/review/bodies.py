@@ -58,7 +58,7 @@ def body_findings(model: Model, gravity: float) -> Iterator[Finding]:
 
 def _material_findings(name: str, spec: Any) -> Iterator[Finding]:
     """Density and stiffness of the materials of a body."""
-    materials = [spec.material, *(material for _, material in spec.inclusions)] if hasattr(spec, "material") else [spec]
+    materials = [spec.material, *(material for _, material in spec.inclusions)] if is_volume(spec) else [spec]
     for material in materials:
         density, young = getattr(material, "density", None), getattr(material, "young", None)
         if density is not None and np.ndim(density) == 0 and not DENSITIES[0] <= density <= DENSITIES[1]:

@@ -97,4 +97,4 @@ def warnings(step: Step) -> tuple[str, ...]:
 
 def shape_warnings(step: Step) -> tuple[str, ...]:
     """What bodies report of their present shapes."""
-    return tuple(text for trial in step.bodies.trials for text in trial.model.warnings(trial.positions()))
+    return tuple(text for trial in step.bodies.trials for text in trial.warnings(step.iterations))

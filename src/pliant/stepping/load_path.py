@@ -28,6 +28,7 @@ from pliant.models.volume.loads import given_wrench
 from pliant.models.workspace import Workspace
 from pliant.stepping.bodies import StepBodies
 from pliant.world import State, World
+from pliant.world.world import TIMED
 
 _SAME = 1e-9
 """Relative difference of a value below which the start state has it already."""
@@ -41,15 +42,15 @@ class LoadPath:
     ) -> None:
         self._world, self._state = world, state
         self._interval, self._workspace = interval, workspace
-        self._values = dict(values)
+        self._values = {handle: value for handle, value in values.items() if handle != TIMED}
         self._begin: dict[Any, tuple[Command, float]] = {}
         for index, rows in enumerate(world.constraints):
             if isinstance(rows, ActuatorRows):
                 self._note(index, rows)
             elif rows.prescribes:
                 self._note_value(rows)
-        self._pressures: dict[Any, float] = {
-            load: float(values.get(load, load.value)) for load in world.handles if isinstance(load, PressureLoad)
+        self._pressures: dict[Any, FloatArray] = {
+            load: np.asarray(values.get(load, load.value)) for load in world.handles if isinstance(load, PressureLoad)
         }
         self._slender = any(model.spec.slender for model in world.models)
         self._wrenches = {
@@ -99,7 +100,8 @@ class LoadPath:
             unit = handle.kinds[1 if command.by_force else 0][1] if hasattr(handle, "kinds") else ""
             found.append((abs(s * (command.amount - begin)), f"{handle.name!r} at {amount:.4g} {unit}".rstrip()))
         for load, pressure in self._pressures.items():
-            found.append((abs(s * pressure), f"pressure on {load.body.name!r} at {s * pressure:.4g} Pa"))
+            most = s * float(np.ravel(pressure)[np.argmax(np.abs(pressure))])
+            found.append((abs(most), f"pressure on {load.body.name!r} at {most:.4g} Pa"))
         found.sort(key=lambda pair: -pair[0])
         return ", ".join(text for _, text in found[:3])
 

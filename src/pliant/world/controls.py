@@ -9,13 +9,13 @@ import numpy as np
 
 from pliant.actuators import Actuator
 from pliant.actuators.limits import Command
-from pliant.actuators.values import Displacement, Force, Placement, Pressure, Traction, Wrench
+from pliant.actuators.values import Displacement, Force, ForceDensity, Placement, Pressure, Traction, Wrench
 from pliant.core.checks import finite_array
 from pliant.core.errors import InputError
 from pliant.core.one_line import short
 from pliant.core.types import FloatArray
 from pliant.models.rod import RodLoad
-from pliant.models.volume import PointLoad, PressureLoad, Support, TractionLoad
+from pliant.models.volume import BodyLoad, PointLoad, PressureLoad, Support, TractionLoad
 
 
 def _resolve_wrench(load: PointLoad | RodLoad, value: Wrench) -> FloatArray:
@@ -34,12 +34,14 @@ def _resolve_placement(support: Support, value: Placement) -> tuple[FloatArray, 
     return displacement[support.axis_indices], rotation
 
 
-_ACCEPTS: dict[type, tuple[Any, tuple[int, ...]]] = {
+_ACCEPTS: dict[type, tuple[Any, tuple[int, ...] | None]] = {
     PointLoad: (Force, (3,)),
     RodLoad: (Force, (3,)),
-    TractionLoad: (Traction, (3,)),
-    PressureLoad: (Pressure, ()),
+    TractionLoad: (Traction, None),
+    BodyLoad: (ForceDensity, None),
+    PressureLoad: (Pressure, None),
 }
+"""Kind and shape of the control values of loads; None: a field, which the load checks."""
 
 
 def resolve_controls(controls: Mapping[Any, Any] | None, handles: frozenset[Any]) -> dict[Any, Any]:
@@ -77,4 +79,6 @@ def _resolve(handle: Any, value: Any) -> Any:
     name = f"control of a {type(handle).__name__}"
     if not isinstance(value, kind):
         raise InputError(f"{name} must be pl.{kind.__name__}(…), got {value!r}")
+    if shape is None:
+        return np.asarray(handle.checked(value.value, name))
     return np.asarray(finite_array(name, value.value, shape=shape))

@@ -30,7 +30,7 @@ from pliant.models.body import Body, ContactRole, Model, Parts
 from pliant.models.kinds import compiled
 from pliant.models.rigid import Obstacle
 from pliant.models.rod import RodLoad
-from pliant.models.volume import Fibre, PointLoad, PressureLoad, Support, TractionLoad
+from pliant.models.volume import BodyLoad, Fibre, PointLoad, PressureLoad, Support, TractionLoad
 from pliant.solvers.contact.loading import load_friction_kernels
 from pliant.world.world import Pair, Source, World
 
@@ -38,7 +38,7 @@ Thing = TypeVar("Thing")
 
 OVERLAP = 0.01
 """Initial overlap that counts as touching, as a fraction of the margin: meshes in contact differ by rounding."""
-_LOADS = (PointLoad, TractionLoad, PressureLoad, RodLoad)
+_LOADS = (PointLoad, TractionLoad, BodyLoad, PressureLoad, RodLoad)
 _PARTS: tuple[Any, ...] = (
     *(Obstacle, Actuator, Fibre, Channel, Sheath, _LOADS, Support, Facing, Attachment, Spring),
     *(LinearConstraint, Tie, Hold),

@@ -22,6 +22,9 @@ from pliant.world.belonging import check_belongs
 from pliant.world.controls import resolve_controls
 from pliant.world.state import State, name_of
 
+TIMED = "timed loads"
+"""Key of the loads among controls whose values follow from their amplitudes."""
+
 
 @one_line
 @dataclass(frozen=True, eq=False)
@@ -213,6 +216,19 @@ class World:
             raise InputError(f"{name_of(a)} and {name_of(b)} do not collide in this world; add scene.collide(a, b)")
         return found
 
+    @cached_property
+    def timed_loads(self) -> tuple[Any, ...]:
+        """The loads with an amplitude over time."""
+        return tuple(load for load in self.handles if getattr(load, "amplitude", None) is not None)
+
+    def timed(self, values: Mapping[Any, Any], time: float) -> dict[Any, Any]:
+        """Checked controls `values` with what loads with an amplitude are at `time` (s), where none controls them.
+        ``values[TIMED]`` names these: in another part of the step they are evaluated anew.
+        """
+        before = values.get(TIMED, ())
+        chosen = [load for load in self.timed_loads if load not in values or load in before]
+        return {**values, **{load: load.value_at(time) for load in chosen}, TIMED: tuple(chosen)}
+
     def controls(self, controls: Mapping[Any, Any] | None) -> dict[Any, FloatArray]:
         """Controls checked and turned into arrays by handle."""
         return resolve_controls(controls, self.handles)
@@ -220,7 +236,7 @@ class World:
     def energy(self, state: State, controls: Mapping[Any, Any] | None = None) -> dict[str, float]:
         """Energies in J: "kinetic", "elastic", "potential" (gravity and loads, up to a constant) and their "total"."""
         check_belongs(state, self)
-        return self.energy_at(state, self.controls(controls))
+        return self.energy_at(state, self.timed(self.controls(controls), state.time))
 
     def energy_at(self, state: State, values: Mapping[Any, FloatArray]) -> dict[str, float]:
         """`energy` with checked controls."""

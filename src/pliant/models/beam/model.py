@@ -32,7 +32,8 @@ from pliant.models.slender_memory import SlenderMemory
 from pliant.models.supports import Claim, claimed, prescribed
 from pliant.models.surfaces import ContactShape, Skin
 from pliant.models.volume.blocks import BlockModel
-from pliant.models.volume.loads import PointLoad, even_weights, facet_positions, given_wrench
+from pliant.models.volume.loads import PointLoad, even_weights, given_wrench
+from pliant.models.volume.pressure import facet_positions
 from pliant.models.volume.support import Support
 from pliant.solvers.linear.factor import CholeskyFactor
 from pliant.solvers.linear.pattern import BlockPattern
