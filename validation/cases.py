@@ -27,6 +27,22 @@ CASES: dict[str, Case] = {
         source=_BEAM,
         licence="MIT",
     ),
+    "rod-pyelastica": Case(
+        line="a clamped rod that swings under gravity without damping, against PyElastica",
+        group="rods",
+        rows="validation.rod_rollouts:pyelastica",
+        source="PyElastica (Gazzola et al., R. Soc. Open Sci. 5, 2018), run by benchmarks/peers/elastica_swing.py",
+        licence="MIT",
+    ),
+    "friction-collection": Case(
+        line="friction problems of the collection of Siconos: residuals, and times beside its solvers",
+        group="friction",
+        rows="validation.friction:rows",
+        source="Acary et al., FCLIB, a collection of discrete 3D frictional contact problems, 2014; tests of Siconos",
+        licence="Apache-2.0",
+        data="friction",
+        pictures="validation.friction:pictures",
+    ),
     **PROBLEMS,
 }
 """The cases by name. `pliant validate NAME` runs one."""
