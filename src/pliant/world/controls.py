@@ -78,13 +78,13 @@ def _resolve(handle: Any, value: Any) -> Any:
         return handle.command(value)
     if isinstance(handle, (PointLoad, RodLoad)) and isinstance(value, Wrench):
         return _resolve_wrench(handle, value)
-    if isinstance(handle, Support) and isinstance(value, Placement):
-        return _resolve_placement(handle, value)
     if hasattr(handle, "terms"):  # a linear constraint
         if not isinstance(value, Displacement):
             raise InputError(f"{handle.name!r} is controlled by pl.Displacement(m), got {value!r}")
         return Command(by_force=False, amount=handle.checked(value.value))
     if isinstance(handle, Support):
+        if isinstance(value, Placement):
+            return _resolve_placement(handle, value)
         if not isinstance(value, Displacement):
             raise InputError(f"a Support is controlled by pl.Displacement(m), got {value!r}")
         return handle.checked(value.value)
