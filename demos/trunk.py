@@ -21,8 +21,8 @@ from pliant.record import Run
 from pliant.robots import Robot, trunk
 from pliant.robots.scenes import robot_world
 from pliant.stepping import ImplicitEuler
-from pliant.viewer.export_surfaces import Shown, shown_run, tube_frames
-from pliant.viewer.shapes import ball
+from pliant.viewer.export_surfaces import Shown, shown_run
+from pliant.viewer.shapes import ball, tube_frames
 from pliant.viewer.surfaces import SurfaceFrames
 from pliant.world import World
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import zipfile
 
 import numpy as np
 import pytest
@@ -119,3 +120,25 @@ def test_damaged_and_missing_files_are_named(tmp_path):
 def test_content_that_is_missing_names_the_file():
     with pytest.raises(InputError, match=r"a\.npz is not a saved thing: .*KeyError: 'q_0'"), decoding("a.npz", WHAT):
         {}["q_0"]
+
+
+def test_a_small_file_does_not_unpack_to_gigabytes(tmp_path):
+    path = tmp_path / "bomb.npz"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as made, made.open("times.npy", "w") as entry:
+        np.lib.format.write_array_header_1_0(
+            entry, {"descr": "<f8", "fortran_order": False, "shape": (archive.UNPACKED // 8 + 1,)}
+        )
+        for _ in range(65):
+            entry.write(bytes(2**24))
+    with pytest.raises(InputError, match=r"would unpack to 1\.0 GiB"):
+        read_archive(path, "pliant run 1", what="a saved run")
+
+
+@pytest.mark.parametrize("shape", [(2**40,), (2**62, 4), (-1,), (3,)])
+def test_an_array_has_the_size_that_it_announces(tmp_path, shape):
+    path = tmp_path / "wrong.npz"
+    with zipfile.ZipFile(path, "w") as made, made.open("times.npy", "w") as entry:
+        np.lib.format.write_array_header_1_0(entry, {"descr": "<f8", "fortran_order": False, "shape": shape})
+        entry.write(bytes(16))
+    with pytest.raises(InputError, match="damaged"):
+        read_archive(path, "pliant run 1", what="a saved run")

@@ -148,3 +148,27 @@ def test_steps_that_compile_do_not_count_as_time_of_the_run(recorded):
     warm = np.arange(10) > 0
     assert replace(run, step_seconds=slow, warm=warm).real_time_factor == pytest.approx(2.0)
     assert replace(run, step_seconds=slow, warm=np.zeros(0, bool)).real_time_factor == pytest.approx(0.1 / slow.sum())
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("skin_0_nodes", lambda a: np.full_like(a, 2**30)),
+        ("skin_0_nodes", lambda a: -1 - a),
+        ("skin_0_triads", lambda a: a[:1]),
+        ("cells_0", lambda a: a + 2**20),
+        ("positions_0", lambda a: a[:, :2]),
+        ("positions_0", lambda a: a[:1]),
+        ("motions_0", lambda a: a.astype(np.float32)),
+    ],
+)
+def test_a_file_that_names_nodes_that_are_not_there_is_refused(tmp_path, name, change):
+    scene = pl.Scene(gravity=(0, 0, -9.81))
+    points = [(0.02 * k, 0, 0) for k in range(6)]
+    scene.add(pl.Beam(points, section=pl.sections.Circle(1e-3), young=2e9, poisson=0.3, density=1200, clamp=[0]))
+    path = pl.simulate(scene.compile(), pl.ImplicitEuler(dt=0.01), until=0.03).save(tmp_path / "run.npz")
+    arrays = dict(np.load(path))
+    arrays[name] = change(arrays[name])
+    np.savez(path, **arrays)
+    with pytest.raises(pl.InputError, match=r"run\.npz is not"):
+        pl.load(path)

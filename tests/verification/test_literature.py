@@ -14,6 +14,12 @@ pytestmark = pytest.mark.filterwarnings("ignore:cells of .* as long as its walls
 REFINED = {
     "rivlin-torsion": ({"cells": (7, 7)}, 0.01),
     "bubble-in-a-large-body": ({"cells": (16, 4)}, 0.015),
+    "curved-beam": ({"cells": (30, 2, 4)}, 0.02),
+    "twisted-beam": ({"cells": (20, 3, 1)}, 0.006),
+    "circular-membrane": ({"cells": (16, 1)}, 0.02),
+    "flat-punch": ({"cells": 7}, 0.035),
+    "twisted-disc": ({"cells": 7}, 0.03),
+    "struck-bar": ({"count": 120}, 0.012),
     "deep-arch": ({"count": 96}, 0.002),
     "euler-columns": ({"count": 48}, 0.005),
     "ring-vibration": ({"count": 80}, 0.002),

@@ -7,7 +7,7 @@ import pliant as pl
 from pliant.viewer.contents import DISPLACEMENT, PLAIN, SceneContents
 from pliant.viewer.pose_renderer import render_poses
 from pliant.viewer.rasterizer import fit_camera
-from pliant.viewer.shapes import shape_triangles
+from pliant.viewer.shapes import is_hollow, shape_triangles
 from pliant.viewer.surfaces import SurfaceFrames
 
 
@@ -60,3 +60,13 @@ def test_tubes_are_drawn_around_their_axes():
     assert np.isfinite(points).all()
     assert triangles.max() == len(points) - 1
     assert np.abs(gap[: len(points) // 2][points[: len(points) // 2, 0] < 0.5]).max() < 1e-12
+
+
+def test_vessels_are_seen_through_and_their_bends_have_no_seams():
+    angle = np.linspace(0.0, 0.5, 6)
+    path = np.column_stack([np.sin(angle), 1.0 - np.cos(angle), 0.0 * angle])
+    vessel = pl.Obstacle.tubes(path, radius=0.1)
+    points, _ = shape_triangles(vessel.shape, half_width=1.0)
+    assert len(points) == 6 * 48
+    assert is_hollow(vessel.shape)
+    assert not is_hollow(pl.Obstacle.sphere(center=(0, 0, 0), radius=0.1).shape)

@@ -12,8 +12,9 @@ import pytest
 
 import pliant as pl
 from pliant.viewer.export_film import film_frames, write_mp4
-from pliant.viewer.export_surfaces import chosen_frames, shown_run, tube_frames
+from pliant.viewer.export_surfaces import chosen_frames, shown_run
 from pliant.viewer.picture import write_picture
+from pliant.viewer.shapes import tube_frames
 from pliant.viewer.surfaces import bounds, floor_height
 
 

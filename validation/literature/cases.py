@@ -160,5 +160,70 @@ PROBLEMS: dict[str, Case] = {
         "a block between a spring and a belt: it sticks and slips on the circle of radius V/ω about x = μmg/k",
         "Den Hartog, Mechanical Vibrations, 1956; Popp and Stelter, Phil. Trans. A 332, 1990",
     ),
+    "curved-beam": _problem(
+        "elastic_solids:curved_beam",
+        "MacNeal and Harder's quarter ring with a unit force at its end, in its plane and out of it",
+        "MacNeal and Harder, Finite Elem. Anal. Des. 1, 1985",
+    ),
+    "twisted-beam": _problem(
+        "elastic_solids:twisted_beam",
+        "MacNeal and Harder's beam that is twisted by 90°, with a unit force at its end along two directions",
+        "MacNeal and Harder, Finite Elem. Anal. Des. 1, 1985",
+    ),
+    "square-torsion": _problem(
+        "elastic_solids:square_torsion",
+        "a square bar twisted at its ends: torque over the rate of twist in its middle, 0.1406 G a⁴",
+        "Saint-Venant 1855; Timoshenko and Goodier, Theory of Elasticity, 1970, §109",
+    ),
+    "anticlastic-bending": _problem(
+        "elastic_solids:anticlastic_bending",
+        "a bar bent by couples curves across by ν times its curvature, the other way",
+        "Timoshenko and Goodier, Theory of Elasticity, 1970, §102",
+    ),
+    "plate-with-a-hole": _problem(
+        "elastic_solids:plate_with_a_hole",
+        "a wide plate pulled along x: the edge of its hole moves by 3σa/E along and −σa/E across",
+        "Kirsch, VDI-Z. 42, 1898",
+    ),
+    "clamped-plate": _problem(
+        "elastic_solids:clamped_plate",
+        "a clamped circular plate under pressure: its middle sinks by p a⁴/(64 D)",
+        "Timoshenko and Woinowsky-Krieger, Theory of Plates and Shells, 1959, §17",
+    ),
+    "circular-membrane": _problem(
+        "elastic_solids:circular_membrane",
+        "Hencky's membrane: a thin sheet clamped at its rim and blown up, w = 0.6536 a (p a/(E h))^{1/3}",
+        "Hencky, Z. Math. Phys. 63, 1915; Fichter, NASA TP-3658, 1997",
+    ),
+    "spinning-disc": _problem(
+        "elastic_solids:spinning_disc",
+        "a thin disc that spins freely: its rim moves out by ρω²b³(1 − ν)/(4E)",
+        "Timoshenko and Goodier, Theory of Elasticity, 1970, §32",
+    ),
+    "flat-punch": _problem(
+        "contact:flat_punch",
+        "a smooth flat circular punch pressed into a half-space: F = 2 a d E/(1 − ν²)",
+        "Boussinesq 1885; Sneddon, Int. J. Eng. Sci. 3, 1965",
+    ),
+    "twisted-disc": _problem(
+        "contact:twisted_disc",
+        "a rigid disc bonded to a half-space and turned about its axis: T = 16/3 G a³ φ",
+        "Reissner and Sagoci, J. Appl. Phys. 15, 1944",
+    ),
+    "blocked-actuator": _problem(
+        "contact:blocked_actuator",
+        "a bending actuator whose tip is held: F = 3/2 p A e/L, of a chamber of the section A, e off the middle",
+        "Euler and Bernoulli's beam under the moment of a chamber; compare Polygerinos et al., IEEE T-RO 31, 2015",
+    ),
+    "struck-bar": _problem(
+        "contact:struck_bar",
+        "a step of force at one end of a free bar reaches the other after L/√(E/ρ)",
+        "Rayleigh, The Theory of Sound I, 1894",
+    ),
+    "bar-against-a-wall": _problem(
+        "contact:bar_against_a_wall",
+        "an elastic bar thrown against a rigid wall stays there for 2L/c and leaves at its own speed",
+        "Saint-Venant 1867; Goldsmith, Impact, 1960",
+    ),
 }
 """The cases by name."""

@@ -344,7 +344,7 @@ def view(
     host: Annotated[str, typer.Option(help="Address to serve; 0.0.0.0 lets other machines connect.")] = "127.0.0.1",
     no_open: NoOpen = False,
     screenshot: Annotated[
-        Path | None, typer.Option(help="Write a picture of the page here and stop (needs Chromium).")
+        Path | None, typer.Option(help="Write a picture of the page here and stop (needs Chromium and Playwright).")
     ] = None,
     json: Json = None,
 ) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.collision.surface import EDGE_LIMIT
+from pliant.core.checks import check_array, check_indices
 from pliant.core.errors import CapacityError, InputError
 from pliant.core.types import FloatArray, IndexArray, IntArray
 
@@ -67,6 +68,11 @@ class ContactSet:
         """Number of contacts."""
         return len(self.gap)
 
+    @property
+    def point_counts(self) -> tuple[int, int]:
+        """Number of points of both sides."""
+        return self.point_count_a, self.point_count_b
+
     @classmethod
     def empty(cls, point_count_a: int, point_count_b: int) -> ContactSet:
         """No contacts between sides of the given numbers of points."""
@@ -76,6 +82,15 @@ class ContactSet:
         """The contacts chosen by a mask or by ascending indices."""
         parts = {name: getattr(self, name)[which] for name in _ARRAYS}
         return ContactSet(**parts, point_count_a=self.point_count_a, point_count_b=self.point_count_b)
+
+    def check(self) -> None:
+        """An error where the arrays do not belong together or name points that are not there: those of a file."""
+        if not all(isinstance(count, int) and count >= 0 for count in self.point_counts):
+            raise InputError(f"numbers of points of both sides of contacts must be ≥ 0, got {self.point_counts}")
+        for name, (shape, dtype) in _ARRAYS.items():
+            check_array(f"{name} of {self.count} contacts", getattr(self, name), (self.count, *shape[1:]), dtype)
+        for name, count in (("nodes_a", self.point_count_a), ("nodes_b", self.point_count_b)):
+            check_indices(f"{name} of contacts", getattr(self, name), -1, count)
 
     def match(self, previous: ContactSet) -> IndexArray:
         """Index in `previous` of each contact, −1 for a new one, shape (m,)."""

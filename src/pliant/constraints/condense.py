@@ -10,13 +10,13 @@ import numpy as np
 from scipy import sparse
 
 from pliant.constraints.islands import islands, picked_rows
-from pliant.constraints.rows import Rows
+from pliant.constraints.rows import COMPLIANT, Rows
 from pliant.core.arrays import frozen
 from pliant.core.checks import all_finite
 from pliant.core.immutable import fresh
 from pliant.core.types import FloatArray, IndexArray
 from pliant.models.model import Factor
-from pliant.solvers.contact import MixedProblem
+from pliant.solvers.contact import Law, MixedProblem
 from pliant.solvers.linear.response import Motion, PickedRows, RowMotion, add_block, touching_rows
 
 
@@ -109,6 +109,10 @@ def problem_of(rows: Rows | MixedProblem, W: FloatArray, delta_free: FloatArray,
     law, mu, lower, upper, target = rows.law, rows.mu, rows.lower, rows.upper, rows.target
     if picked is not None:
         law, mu, lower, upper, target = (values[picked] for values in (law, mu, lower, upper, target))
+    if getattr(rows, "laws", None) is None and (compliant := law == COMPLIANT).any():
+        own = np.flatnonzero(compliant)
+        W[own, own] += upper[own]
+        law, upper = np.where(compliant, int(Law.BILATERAL), law).astype(np.int32), np.where(compliant, np.inf, upper)
     return fresh(MixedProblem, W=W, delta_free=delta_free, law=law, mu=mu, lower=lower, upper=upper, target=target)
 
 

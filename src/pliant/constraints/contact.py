@@ -44,8 +44,8 @@ from pliant.collision.penetration import overlap_with_solid, surface_overlap
 from pliant.collision.self_penetration import self_penetration
 from pliant.collision.speculative import MovingSide, fastest_approach, largest_closing, on_predicted_motion
 from pliant.constraints.colliders import Collider
+from pliant.constraints.contact_memory import ContactMemory
 from pliant.constraints.keys import contact_row_keys
-from pliant.constraints.memory import Memory, as_saved
 from pliant.constraints.row_blocks import RowBlocks
 from pliant.constraints.rows import Constraint, RowLaw, Rows, RowView, forces_of
 from pliant.constraints.thinning import MANY, MOST, thinned
@@ -71,21 +71,6 @@ _CROWDED = (
     "more contacts of {a!r} and {b!r} are in reach of a step than the " + str(MOST) + " that a pair keeps: those that "
     "would be deepest are solved, read info.penetration for the others; use a smaller dt or a narrower margin"
 )
-
-
-@dataclass(frozen=True, eq=False)
-class ContactMemory(Memory):
-    """Contacts of a pair and their frames (m, 3, 3), or normals (m, 1, 3) without friction, for the next step."""
-
-    contacts: ContactSet = field(metadata=as_saved(kind=ContactSet))
-    frames: FloatArray
-
-    def forces(self, lam: FloatArray) -> FloatArray:
-        """Force on side a at each contact, (m, 3), N, from the multipliers of the pair's rows."""
-        count = self.contacts.count
-        each = lam.reshape(count, -1) if count else np.zeros((0, 1))
-        total: FloatArray = np.einsum("mk,mki->mi", each, self.frames[:, : each.shape[1]])
-        return total
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,6 +154,11 @@ class ContactPair(Constraint):
         """Normal rows of the contacts `found`, with two tangential ones each where there is friction."""
         frames = self.frames_of(found, view.memory)
         return self.contact_rows(view, found, frames), ContactMemory(found, frames)
+
+    def check_memory(self, memory: Any) -> None:
+        """An error where `memory` is none that this pair may have left."""
+        super().check_memory(memory)
+        memory.check(3 if self.mu else 1)
 
     def frames_of(self, contacts: ContactSet, memory: ContactMemory | None) -> FloatArray:
         """Normals and, where there is friction, tangents of `contacts`, carried along from those remembered."""
@@ -297,8 +287,8 @@ class ContactPair(Constraint):
             return found
         text = (
             f"{self.a.name!r} and {self.b.name!r} approached by up to {1e3 * beyond:.3g} mm more in a step "
-            "than detection covers and may have passed through each other: use a smaller dt or a wider margin in "
-            "scene.collide"
+            "than detection covers and may have passed through each other: use a smaller dt, or continuous=True or a "
+            "wider margin in scene.collide"
         )
         return (*found, text)
 

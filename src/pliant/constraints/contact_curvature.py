@@ -27,7 +27,8 @@ from pliant.collision import Capsule, ContactKind, ContactSet, Cylinder, Sphere,
 from pliant.collision.narrow.round_contacts import ROUND
 from pliant.collision.solids.obstacles import Pipe
 from pliant.collision.surface import EDGE_LIMIT
-from pliant.constraints.contact import ContactMemory, ContactPair
+from pliant.constraints.contact import ContactPair
+from pliant.constraints.contact_memory import ContactMemory
 from pliant.constraints.rows import RowView
 from pliant.core.types import BoolArray, FloatArray, IndexArray, IntArray
 from pliant.models.rigid import RigidModel

@@ -22,10 +22,11 @@ from pliant.collision import CollisionSurface, ContactKind, ContactSet, side_row
 from pliant.collision.contacts import check_capacity, key_base
 from pliant.collision.narrow.facing import FacingGaps, FacingTable
 from pliant.constraints.colliders import Collider
-from pliant.constraints.contact import ContactMemory, ContactPair
+from pliant.constraints.contact import ContactPair
+from pliant.constraints.contact_memory import ContactMemory
 from pliant.constraints.memory import as_saved
 from pliant.constraints.rows import Rows, RowView, model_index
-from pliant.core.checks import finite_array, non_negative, positive
+from pliant.core.checks import check_array, check_indices, finite_array, non_negative, positive
 from pliant.core.errors import InputError
 from pliant.core.one_line import one_line
 from pliant.core.types import BoolArray, FloatArray, IntArray
@@ -151,6 +152,20 @@ class FacingPair(ContactPair):
     def count(self) -> int:
         """Number of potential contacts."""
         return len(self.a.nodes)
+
+    def check_memory(self, memory: Any) -> None:
+        """An error where `memory` is none that this facing may have left."""
+        super().check_memory(memory)
+        self.check_points(memory)
+
+    def check_points(self, memory: FacingMemory) -> None:
+        """An error where nearest triangles, gaps or references of `memory` are not those of this facing's groups."""
+        check_array(f"nearest triangles of {self.name!r}", memory.nearest, (self.count,), np.int32)
+        check_indices(f"nearest triangles of {self.name!r}", memory.nearest, 0, len(self.table.surface.triangles))
+        check_array(f"gaps of the groups of {self.name!r}", memory.least, (self.table.group_count,))
+        for side, then in zip(self._sides, memory.reference, strict=True):
+            if then.shape[:2] != side.pieces.shape or then.dtype != np.float64:
+                raise InputError(f"the reference configuration of {self.name!r} has a wrong shape, {then.shape}")
 
     def constrains(self, index: int) -> bool:
         """Whether body `index` may rest on another."""

@@ -58,7 +58,7 @@ class KeptContacts(NamedTuple):
 def with_kept(pair: ContactPair, view: RowView, found: ContactSet, kept: KeptContacts) -> ContactSet:
     """`found` contacts of a pair and the `kept` ones that are still possible at the positions of `view`."""
     a, b, old = pair.a, pair.b, kept.contacts
-    if not old.count or a.radius or b.radius or old.point_count_a != found.point_count_a:
+    if not old.count or a.radius or b.radius or old.point_counts != found.point_counts:
         return found
     if b.surface is None and (b.index is not None or isinstance(b.solid, Sphere | Capsule)):
         return found  # a face meets a sphere at a point of its material, which stays

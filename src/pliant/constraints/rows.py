@@ -13,6 +13,7 @@ from scipy import sparse
 
 from pliant.constraints.row_blocks import RowBlocks, stacked_blocks
 from pliant.core.arrays import frozen
+from pliant.core.errors import InputError
 from pliant.core.immutable import fresh
 from pliant.core.kernels import kernel
 from pliant.core.types import FloatArray, IndexArray, IntArray
@@ -25,6 +26,10 @@ if TYPE_CHECKING:
 
 RowLaw = Law
 """How λ and δ of a row relate; see `solvers.contact.Law`."""
+COMPLIANT = 100
+"""A further law of rows, of springs: δ + C λ = target, with the compliance C (m/N) in the column `upper`. Solvers see a
+bilateral row, with C on the diagonal of W (`constraints.condense`).
+"""
 
 
 Laws = tuple[int, int, float, float, int | bytes]
@@ -114,7 +119,8 @@ class RowView:
     start, `gravity` (m/s²) its magnitude; `last_keys` and `last_lam` the rows of the previous step and their λ.
     `approach` (m) is how far beyond their margins contacts are looked for in a quasi-static solve.
     `velocity_offsets` are v⁺ − dx/h of the models, m/s, empty where all are zero (`models.volume.free_rotation`).
-    `workspace` is that of the stepper, None outside of one.
+    `workspace` is that of the stepper, None outside of one. `evaluated` are the positions where forces are evaluated,
+    q + θ dx, empty where they are `q`, and `theta` is θ.
     """
 
     q: Sequence[FloatArray]
@@ -133,6 +139,8 @@ class RowView:
     approach: float = 0.0
     velocity_offsets: Sequence[FloatArray | None] = ()
     workspace: Workspace | None = None
+    evaluated: Sequence[FloatArray] = ()
+    theta: float = 1.0
 
     @classmethod
     def of(cls, models: Sequence[Any], q: Sequence[FloatArray] | None = None, **options: Any) -> RowView:
@@ -223,6 +231,11 @@ class Constraint:
     is_contact: ClassVar[bool] = False
     """Whether it is a contact pair, of two sides `a` and `b` with friction `mu`."""
 
+    prescribes: ClassVar[bool] = False
+    """Whether it has a value along the load path of a quasi-static solve: `displacement(q)` now, `spec.value` or a
+    command at the end.
+    """
+
     detects: ClassVar[bool] = False
     """Whether `detect` finds anything; set where a class overrides it."""
 
@@ -301,6 +314,10 @@ class Constraint:
         """
         return np.zeros(rows.count)
 
+    def elastic_energy(self, q: Sequence[FloatArray]) -> float:
+        """Energy that it stores with the models at q, J."""
+        return 0.0
+
     def overlap(self, view: RowView) -> float:
         """Largest penetration at the positions of `view`, m; 0 without contacts."""
         return 0.0
@@ -308,6 +325,13 @@ class Constraint:
     def obstruction(self, q: Sequence[FloatArray]) -> str | None:
         """What keeps the constraint from going on to its target with the models at q, in a sentence, or None."""
         return None
+
+    def check_memory(self, memory: Any) -> None:
+        """An error where `memory`, perhaps read from a file, is none that `rows` of this constraint may have left."""
+        wanted = getattr(self, "memory_type", None)
+        if wanted is None or not isinstance(memory, wanted):
+            kind = "None" if wanted is None else wanted.__name__
+            raise InputError(f"the memory of {self.name!r} must be a {kind}, got a {type(memory).__name__}")
 
     def warnings(self, view: RowView, memory: Any) -> tuple[str, ...]:
         """Warnings for people about a step that ended at `view` with `memory` left by `rows`."""

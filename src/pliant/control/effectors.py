@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 
-from pliant.actuators import Cavity, TensionActuator, TensionRows
+from pliant.actuators import Cavity, TensionActuator
 from pliant.actuators.limits import check_rates, largest_change, per_second
 from pliant.constraints.rows import Constraint, Rows, RowView
 from pliant.core.arrays import add_product, frozen
@@ -358,7 +358,7 @@ class _ActuatorReading:
 
     def error(self, q: Sequence[FloatArray], target: FloatArray) -> FloatArray:
         own: Any = self.world.constraints[self.constraint]
-        read = own.length(q) if isinstance(own, TensionRows) else own.volume(q[own.index])
+        read = own.length(q) if hasattr(own, "length") else own.volume(q[own.index])
         return np.array([read]) - target
 
 

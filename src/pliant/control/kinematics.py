@@ -31,6 +31,7 @@ from pliant.stepping import QuasiStatic
 from pliant.stepping.bodies import StepBodies
 from pliant.stepping.session import warm_start
 from pliant.world import State, World
+from pliant.world.belonging import check_belongs
 
 _PRESSED = 1e-9  # a contact presses above this fraction of the largest force; less is rounding
 
@@ -194,6 +195,7 @@ class _Watched:
 def _watched(
     world: World, state: State, watchers: Sequence[Any], controls: Any, dt: float | None, targets: Mapping[Any, Any]
 ) -> _Watched:
+    check_belongs(state, world)
     scheme: Scheme = STATIC_SCHEME if dt is None else euler_scheme(dt)
     bodies = StepBodies.begin(world, state, scheme, world.controls(controls) | dict(targets))
     systems, _ = bodies.linearized(Tangent.EXACT)

@@ -7,6 +7,7 @@ beside the target, flushed to the disk, then renamed. An interrupted write leave
 from __future__ import annotations
 
 import json
+import math
 import os
 import threading
 import zipfile
@@ -21,6 +22,15 @@ import numpy as np
 from pliant.core.errors import InputError
 
 _HEADER = "header"
+_DAMAGED = (
+    ValueError, KeyError, TypeError, AttributeError, EOFError, RecursionError, NotImplementedError, RuntimeError,
+    zipfile.BadZipFile, zlib.error,
+)  # fmt: skip
+"""What readers of damaged archives, arrays and JSON raise."""
+UNPACKED = 2**30
+"""Bytes that every file may unpack to; beyond it, at most `RATIO` times its own size. A small file must not fill the
+memory, and floating-point numbers of real runs are compressed by less than 10."""
+RATIO = 20
 
 
 def write_archive(
@@ -79,16 +89,41 @@ def read_archive(
     """
     path = Path(path)
     try:
-        with np.load(path, allow_pickle=False) as data:
-            arrays = dict(data)
+        arrays = _read_arrays(path)
         text = str(arrays.pop(_HEADER)) if _HEADER in arrays or not untagged else "{}"
         header = dict(json.loads(text))
-    except OSError as error:
+    except (OSError, InputError) as error:
         raise InputError(f"{path} is not {what}: {error}") from error
-    except (ValueError, KeyError, TypeError, AttributeError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+    except _DAMAGED as error:
         raise InputError(f"{path} is not {what}, or it is damaged: write it again") from error
     _check_format(path, str(header.get("format")), format_tags, what, untagged and not header)
     return header, arrays
+
+
+def _read_arrays(path: Path) -> dict[str, Any]:
+    """All arrays of an archive; sizes are checked before anything is allocated."""
+    with zipfile.ZipFile(path) as archive:
+        entries = archive.infolist()
+        total, limit = sum(entry.file_size for entry in entries), max(UNPACKED, RATIO * path.stat().st_size)
+        if total > limit:
+            raise InputError(f"it would unpack to {total / 2**30:.1f} GiB, more than the {limit / 2**30:.1f} allowed")
+        arrays = {}
+        for entry in entries:
+            with archive.open(entry) as stream:
+                arrays[entry.filename.removesuffix(".npy")] = _read_array(stream, entry.file_size)
+    return arrays
+
+
+def _read_array(stream: Any, size: int) -> Any:
+    """The array in an entry of `size` bytes, which must be exactly its header and its numbers."""
+    read_header = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+    shape, by_columns, dtype = read_header[np.lib.format.read_magic(stream)](stream)  # type: ignore[no-untyped-call]
+    wanted = math.prod(shape) * dtype.itemsize
+    if dtype.hasobject or wanted != size - stream.tell():
+        raise ValueError(f"{wanted} bytes announced, {size - stream.tell()} there")
+    array: Any = np.ndarray(shape, dtype, bytearray(stream.read(wanted)), order="F" if by_columns else "C")
+    stream.read()  # to the end: the checksum is compared there
+    return array
 
 
 @contextmanager
@@ -96,7 +131,9 @@ def decoding(path: str | Path, what: str) -> Iterator[None]:
     """Turn errors of the interpretation of `path` into an `InputError` that names the file."""
     try:
         yield
-    except (KeyError, TypeError, IndexError) as error:
+    except InputError as error:
+        raise InputError(f"{path} is not {what}: {error}") from error
+    except (KeyError, TypeError, IndexError, ValueError, AttributeError, OverflowError) as error:
         raise InputError(
             f"{path} is not {what}: data that this version of Pliant expects is missing ({type(error).__name__}: "
             f"{error}); it was probably written by another version, or is damaged"

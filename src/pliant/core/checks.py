@@ -64,6 +64,21 @@ def positive_count(name: str, value: Any) -> int:
     return int(value)
 
 
+def check_array(name: str, value: Any, shape: tuple[int, ...], dtype: Any = np.float64) -> None:
+    """An error where `value` is not an array of exactly this shape and kind, or is not finite: kernels do not check."""
+    if not isinstance(value, np.ndarray) or value.dtype != dtype or value.shape != shape:
+        got = f"{value.dtype} {value.shape}" if isinstance(value, np.ndarray) else type(value).__name__
+        raise InputError(f"{name} must be {np.dtype(dtype)} of shape {shape}, got {got}")
+    if value.dtype.kind == "f" and not np.isfinite(value).all():
+        raise InputError(f"{name} must be finite")
+
+
+def check_indices(name: str, value: Any, first: int, count: int) -> None:
+    """An error where an index is not in `first` … `count` − 1."""
+    if value.size and not (first <= value.min() and value.max() < count):
+        raise InputError(f"{name} must be indices {first} … {count - 1}, got {value.min()} … {value.max()}")
+
+
 def _in(unit: str) -> str:
     return f" (in {unit})" if unit else ""
 

@@ -19,6 +19,7 @@ from pliant.core.errors import InputError, MeshError
 from pliant.core.progress import waiting
 from pliant.core.types import FloatArray, IntArray
 from pliant.core.units import metres_per
+from pliant.mesh.child_process import in_child_process
 from pliant.mesh.elements import ElementName
 from pliant.mesh.estimate import check_cell_count, check_shells
 from pliant.mesh.gmsh_session import MILLIMETRES, check_options, drawing, meshed, sized, taken, tetrahedra
@@ -73,7 +74,7 @@ def tetrahedralize(
         return _filled(source, cell_size, element, keep_surface, "the surface")
     path = Path(source)
     if path.suffix.lower() in CAD_ENDINGS:
-        return _from_cad(path, cell_size, unit, element)
+        return in_child_process(_from_cad, path, cell_size, unit, element)
     if unit is None:
         raise InputError(f'{path}: give the unit of its coordinates, such as unit="mm"')
     return _filled(load_surface(path, unit=unit), cell_size, element, keep_surface, str(path))
@@ -88,8 +89,7 @@ def source_surface(source: str | Path | Surface, *, unit: str | None = None) -> 
         if unit is None:
             raise InputError(f'{path}: give the unit of its coordinates, such as unit="mm"')
         return load_surface(path, unit=unit)
-    with _solid(path, unit) as gmsh:
-        return _triangles(gmsh)
+    return in_child_process(_boundary, path, unit)
 
 
 def _filled(surface: Surface, cell_size: float | CellSizes | None, element: ElementName, keep: bool, what: str) -> Mesh:
@@ -202,6 +202,12 @@ def _put(gmsh: Any, tag: int, shell: Surface, first: int) -> None:
     tags[shell.nodes] = np.arange(first, first + len(shell.nodes))
     gmsh.model.mesh.addNodes(2, tag, tags[shell.nodes], (MILLIMETRES * shell.points[shell.nodes]).ravel())
     gmsh.model.mesh.addElementsByType(tag, 2, [], tags[shell.triangles].ravel())
+
+
+def _boundary(path: Path, unit: str | None) -> Surface:
+    """The boundary of the one solid of a CAD file, in coarse triangles, m."""
+    with _solid(path, unit) as gmsh:
+        return _triangles(gmsh)
 
 
 def _from_cad(path: Path, cell_size: float | CellSizes | None, unit: str | None, element: ElementName) -> Mesh:

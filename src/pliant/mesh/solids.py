@@ -10,6 +10,7 @@ import numpy as np
 from pliant.core.errors import InputError, MeshError
 from pliant.core.units import metres_per
 from pliant.mesh import regions
+from pliant.mesh.child_process import in_child_process
 from pliant.mesh.elements import ElementName
 from pliant.mesh.estimate import check_cell_count
 from pliant.mesh.gmsh_session import MILLIMETRES, check_options, drawing, meshed
@@ -36,6 +37,14 @@ def tetrahedralize_solids(
     file = Path(path)
     if not file.is_file():
         raise MeshError(f"{file} does not exist; the current folder is {Path.cwd()}")
+    mesh, cells = in_child_process(_meshed_solids, file, cell_size, unit, element)
+    return mesh, {name: regions.cells(own) for name, own in cells.items()}
+
+
+def _meshed_solids(
+    file: Path, cell_size: float, unit: str | None, element: ElementName
+) -> tuple[Mesh, dict[str, list[int]]]:
+    """The mesh of all solids of a CAD file and the cells of each by its name."""
     with drawing(cell_size) as gmsh:
         gmsh.option.setString("Geometry.OCCTargetUnit", "MM")
         try:
@@ -63,7 +72,7 @@ def tetrahedralize_solids(
             name: [place[int(t)] for _, volume_tag in own for t in gmsh.model.mesh.getElementsByType(4, volume_tag)[0]]
             for name, own in zip(names, pieces, strict=False)
         }
-    return mesh, {name: regions.cells(own) for name, own in cells.items()}
+    return mesh, cells
 
 
 def _names(gmsh: Any, solids: list[tuple[int, int]]) -> list[str]:

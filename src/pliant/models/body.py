@@ -152,7 +152,12 @@ class Model:
     @property
     def remembers(self) -> bool:
         """Whether its material has a memory, which states hold."""
-        return False
+        return self.history_shape is not None
+
+    @property
+    def history_shape(self) -> tuple[int, ...] | None:
+        """Shape of what its material remembers, in states; None where that is nothing."""
+        return None
 
     # Steps
 

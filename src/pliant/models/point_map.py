@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from pliant.core.arrays import csr
+from pliant.core.errors import InputError
 from pliant.core.types import FloatArray, IndexArray, IntArray
 from pliant.models.polyline import segments, shortening_slope
 
@@ -43,6 +44,10 @@ class PointMap:
     def points(self, q: FloatArray) -> FloatArray:
         """Positions of the embedded points, (p, 3), m."""
         raise NotImplementedError
+
+    def check(self, shape: tuple[int, ...]) -> None:
+        """An error where the arrays of the map, read from a file, do not belong together or to a q of `shape`."""
+        raise InputError(f"points of a {type(self).__name__} cannot be read from a file")
 
     def selected(self, which: Any) -> PointMap:
         """The map of some of the points, in the order of `which`."""

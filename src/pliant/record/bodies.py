@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from pliant.core.checks import check_array, check_indices
+from pliant.core.errors import InputError
 from pliant.core.one_line import one_line
 from pliant.core.types import FloatArray, IntArray
 from pliant.mesh import Mesh
@@ -78,6 +80,23 @@ def decode_body(header: Mapping[str, Any], arrays: Mapping[str, Any], index: int
     if "element" in header:
         return RecordedBody(header["name"], Mesh(rest, cells, header["element"]))
     return RecordedBody(header["name"], None, rest, cells, header["radius"], skin=_decoded_skin(header, arrays, index))
+
+
+def check_body(body: RecordedBody, positions: Any, motions: Any, count: int) -> None:
+    """An error where `positions` and `motions` of `count` steps, read from a file, are not those of `body`."""
+    for what, given in (("positions", positions), ("motions", motions)):
+        check_array(f"{what} of {body.name!r}", given, (count, *given.shape[1:]))
+    shape = positions.shape[1:]
+    points = len(body.local)
+    if body.skin is not None:
+        body.skin.check(shape)
+        points = len(body.skin.points(positions[0])) if count else 0
+    elif body.mesh is not None and shape != body.mesh.points.shape:
+        raise InputError(f"positions of {body.name!r} have the shape {shape}, its mesh {body.mesh.points.shape}")
+    elif body.is_rigid and shape != (4, 3):
+        raise InputError(f"positions of {body.name!r}, a rigid body, must be poses (4, 3), got {shape}")
+    check_array(f"triangles of {body.name!r}", body.triangles, (len(body.triangles), 3), np.int32)
+    check_indices(f"triangles of {body.name!r}", body.triangles, 0, points)
 
 
 def _decoded_skin(header: Mapping[str, Any], arrays: Mapping[str, Any], index: int) -> PointMap | None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pliant.core.archive import decoding, read_archive, write_archive
-from pliant.record.bodies import decode_body, encode_body
+from pliant.record.bodies import check_body, decode_body, encode_body
 from pliant.record.forces import RecordedRows, Touches
 from pliant.record.run import Run
 from pliant.stepping import DampedMidpoint, ImplicitEuler, ImplicitMidpoint, QuasiStatic
@@ -83,6 +83,9 @@ def _decode(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Run:
     world = decode_world(header["world"], arrays, options.get("dt")) if "world" in header else None
     bodies = tuple(decode_body(entry, arrays, k) for k, entry in enumerate(header["bodies"]))
     start = {name.removeprefix(_START): array for name, array in arrays.items() if name.startswith(_START)}
+    count = len(arrays["times"])
+    for k, body in enumerate(bodies):
+        check_body(body, arrays[f"positions_{k}"], arrays[f"motions_{k}"], count)
     return Run(
         **{name: arrays[name] for name in (*_NUMBERS, *_NEWER) if name in arrays or name in _NUMBERS},
         bodies=bodies,

@@ -17,7 +17,8 @@ from scipy import sparse
 from pliant.collision import CollisionSurface, ContactSet
 from pliant.collision.narrow.facing import FacingTable
 from pliant.constraints.colliders import Collider
-from pliant.constraints.contact import ContactMemory, ContactPair
+from pliant.constraints.contact import ContactPair
+from pliant.constraints.contact_memory import ContactMemory
 from pliant.constraints.facing import Facing, FacingPair
 from pliant.constraints.keys import STAND_IN_PAIRS
 from pliant.core.errors import InputError

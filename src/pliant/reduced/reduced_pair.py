@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from pliant.collision import ContactSet
-from pliant.constraints.contact import ContactMemory, ContactPair
+from pliant.constraints.contact import ContactPair
+from pliant.constraints.contact_memory import ContactMemory
 from pliant.constraints.facing import FacingMemory, FacingPair
 from pliant.constraints.keys import MODE_FEATURES
 from pliant.constraints.memory import Memory, as_saved
-from pliant.constraints.rows import Rows, RowView, joined
+from pliant.constraints.rows import Constraint, Rows, RowView, joined
+from pliant.core.checks import check_array
 from pliant.core.types import BoolArray, FloatArray, IndexArray, IntArray
 from pliant.reduced.combined_rows import combined_rows
 
@@ -118,6 +120,18 @@ class ReducedPair(ContactPair):
     def handles(self) -> tuple[Any, ...]:
         """The handles that name the pair."""
         return self.full.handles
+
+    def check_memory(self, memory: Any) -> None:
+        """An error where `memory` is none that this pair may have left."""
+        Constraint.check_memory(self, memory)
+        memory.points.check(self.facing.width)
+        self.facing.check_points(memory.points)
+        rows = memory.combination.shape[1:]
+        check_array("combination of contacts", memory.combination, (memory.points.contacts.count, *rows))
+        if memory.others is not None:
+            memory.others.detected.check()
+            self.full.check_memory(memory.others.full)
+            check_array("depth of other contacts", memory.others.depth, (memory.others.full.contacts.count,))
 
     def constrains(self, index: int) -> bool:
         """Whether body `index` may rest on another."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pliant.constraints.contact import ContactMemory
+from pliant.constraints.contact_memory import ContactMemory
 from pliant.core.errors import InputError
 from pliant.core.types import IndexArray
 from pliant.reduction.plans import Plan

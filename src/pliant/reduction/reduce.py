@@ -19,7 +19,8 @@ from typing import Any, Literal
 import numpy as np
 
 from pliant.collision import ContactSet
-from pliant.constraints.contact import ContactMemory, ContactPair
+from pliant.constraints.contact import ContactPair
+from pliant.constraints.contact_memory import ContactMemory
 from pliant.constraints.facing import FacingPair
 from pliant.constraints.keys import contact_row_keys
 from pliant.core.checks import positive

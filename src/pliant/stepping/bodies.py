@@ -94,6 +94,8 @@ class StepBodies:
         first: StepBodies | None = None,
     ) -> StepBodies:
         """All bodies where they are in `start`, to which `first` led where this is the second part of a step."""
+        if world.timed_loads:
+            controls = world.timed(controls, start.time + (scheme.elapsed if scheme.dt else scheme.interval))
         gravity = controls.get("gravity", world.gravity)
         fixed = scheme, gravity, controls, Workspace() if workspace is None else workspace
         before = [None] * len(world.models) if first is None else first._passed()
@@ -239,6 +241,8 @@ class StepBodies:
             approach=self.approach,
             velocity_offsets=_offsets(trials),
             workspace=self.workspace,
+            evaluated=() if scheme.theta == 1.0 else [trial.evaluation_point() for trial in trials],
+            theta=scheme.theta,
         )
 
     def views(self, session_count: int) -> list[RowView]:

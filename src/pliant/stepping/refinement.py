@@ -23,9 +23,10 @@ from scipy import sparse
 from pliant.constraints import Rows
 from pliant.constraints.condense import compliance, problem_of
 from pliant.constraints.contact_curvature import ContactCurvature
+from pliant.constraints.rows import COMPLIANT
 from pliant.core.arrays import transposed_product
 from pliant.core.errors import ConvergenceError
-from pliant.core.types import FloatArray
+from pliant.core.types import FloatArray, IndexArray
 from pliant.models.free_modes import FreeModes
 from pliant.models.model import Factor, System
 from pliant.solvers.contact import ConflictingRowsError, Law, MixedProblem
@@ -77,7 +78,7 @@ def refined(
     of constraints, N (and N·m). `modes` are the free rigid motions of bodies, which stay out of dx. The geometric
     stiffness of contacts, `curvature`, is a part of K where it is given and leaves it positive definite.
     """
-    active = _Active(factors, rows, problem, lam, modes)
+    active, springs = _Active(factors, rows, problem, lam, modes), _Springs.of(rows)
     pushes = [np.zeros_like(x) for x in dx] if rows is None else _pulled(rows.H, lam, dx)
     applied = [f + push for f, push in zip(forces, pushes, strict=True)]  # = A dx
     Kx = _product(stiffness, None, dx)
@@ -85,7 +86,7 @@ def refined(
         total = [x if h is None else x + h for x, h in zip(dx, (s.constrained_dx for s in stiffness), strict=True)]
         Kx = [a + b for a, b in zip(Kx, curvature.products(total), strict=True)]
     rest = [a - b for a, b in zip(applied, Kx, strict=True)]
-    e, Ae, g, stable = _without_regularization(stiffness, factors, curvature, active, rest)
+    e, Ae, g, stable = _without_regularization(stiffness, factors, curvature, active, springs, rest)
     if not stable and curvature is not None:
         return refined(stiffness, factors, rows, problem, dx, lam, forces, modes)
     if not stable:
@@ -96,14 +97,15 @@ def refined(
     asked = active.forces(factors, g, lam)
     new = _lawful(rows, asked)
     change = np.abs(new - asked).max(initial=0.0)
+    yielded = springs.yielding(new, e)
     if not change:
-        return Refined(center, new, stable)
+        return Refined(center, yielded, stable)
     few = change <= LAWLESS * np.abs(asked).max(initial=0.0)
     if curvature is not None:  # K may exceed A, around which no step would be contracting
-        return Refined(center, new, stable) if few else Refined(list(dx), lam, stable)
+        return Refined(center, yielded, stable) if few else Refined(list(dx), lam, stable)
     left = [a + b for a, b in zip(g, _pulled(rows.H, new - lam, dx), strict=True)]
     first, size = _dot(rest, rest), _dot(left, left)
-    best, least = ((center, new), size) if few and size < first else ((list(dx), lam), first)
+    best, least = ((center, yielded), size) if few and size < first else ((list(dx), lam), first)
     if least <= ENOUGH**2 * first or any(each is not None for each in modes):
         return Refined(*best, stable)
     regularization = [f + a - Kx for f, a, Kx in zip(applied, Ae, _product(stiffness, None, center), strict=True)]
@@ -143,6 +145,7 @@ def _without_regularization(
     factors: Sequence[Factor],
     curvature: ContactCurvature | None,
     active: _Active,
+    springs: _Springs,
     rest: Motion,
 ) -> tuple[Motion, Motion, Motion, bool]:
     """The motion e that active rows leave with K e = `rest` + Hᵀν, A e, what is left of `rest`, and whether K has
@@ -157,7 +160,7 @@ def _without_regularization(
     for _ in range(MOST_ITERATIONS):
         if not weight > 0.0 or not first:
             break
-        Kd = _product(stiffness, curvature, d)
+        Kd = springs.added(_product(stiffness, curvature, d), d)
         stretch = _dot(d, Kd)
         if stretch <= 1e-12 * weight:
             return e, Ae, g, False
@@ -187,6 +190,7 @@ def unstable_motion(
     resists a motion that would start from the equilibrium.
     """
     active, rng = _Active(factors, rows, problem, lam, modes, stuck=True), np.random.default_rng(0)
+    springs = _Springs.of(rows)
     random = [rng.standard_normal(system.r.shape) for system in stiffness]
     g = [system.product(x) for system, x in zip(stiffness, random, strict=True)]  # zero where DoFs are constrained
     z, _ = active.projected(factors, g)
@@ -194,7 +198,7 @@ def unstable_motion(
     for _ in range(MOST_ITERATIONS):
         if not weight > 0.0:
             return None
-        Kd = [system.product(x) for system, x in zip(stiffness, d, strict=True)]
+        Kd = springs.added([system.product(x) for system, x in zip(stiffness, d, strict=True)], d)
         curvature = _dot(d, Kd)
         if curvature < -1e-9 * weight:
             return d
@@ -206,6 +210,39 @@ def unstable_motion(
         before, weight = weight, _dot(g, z)
         d = [a + weight / before * b for a, b in zip(z, d, strict=True)]
     return None
+
+
+class _Springs(NamedTuple):
+    """The rows `own` (k,) of springs, their H (k, unknowns) and stiffness s (k,), N/m, which belong to K."""
+
+    own: IndexArray
+    H: list[sparse.csr_matrix]
+    s: FloatArray
+
+    @classmethod
+    def of(cls, rows: Rows | None) -> _Springs:
+        """Those among `rows`."""
+        if rows is None or not (rows.law == COMPLIANT).any():
+            return cls(np.zeros(0, np.int64), [], np.zeros(0))
+        own = np.flatnonzero(rows.law == COMPLIANT)
+        return cls(own, [H[own] for H in rows.H], 1.0 / rows.upper[own])
+
+    def added(self, Kx: Motion, x: Motion) -> Motion:
+        """`Kx` with the stiffness of the springs in the motion x."""
+        if not len(self.own):
+            return Kx
+        force = self._resisting(x)
+        return [a + b for a, b in zip(Kx, _pulled(self.H, force, x), strict=True)]
+
+    def yielding(self, lam: FloatArray, e: Motion) -> FloatArray:
+        """λ (rows,) of the springs after the further motion e."""
+        if len(self.own):
+            lam = lam.copy()
+            lam[self.own] -= self._resisting(e)
+        return lam
+
+    def _resisting(self, x: Motion) -> FloatArray:
+        return np.asarray(self.s * sum(H @ each.ravel() for H, each in zip(self.H, x, strict=True)))
 
 
 class _Active:

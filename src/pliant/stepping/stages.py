@@ -41,6 +41,7 @@ from pliant.solvers.linear.response import Motion, Solved, linear_residual
 from pliant.stepping.bodies import Forces, Reactions, StepBodies
 from pliant.stepping.session import Condensed, RowSolver, Session, Solution, begin_session
 from pliant.world import State, World
+from pliant.world.belonging import check_belongs
 
 _SHARED = 1e8
 """Operations of the factors of some bodies from which on a second thread takes them: some 5 ms of one core."""
@@ -188,6 +189,7 @@ def begin(
     workspace: Workspace,
 ) -> Step:  # fmt: skip
     """A step from `state` under `controls`, checked."""
+    check_belongs(state, world)
     values, session = begin_session(solver, world, state, controls, workspace)
     if not scheme.interval:
         refuse_rates([*values, *getattr(solver, "actuators", ())])

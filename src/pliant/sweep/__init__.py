@@ -1,6 +1,7 @@
 """Sweeps: many simulations over local processes, each written to a file as soon as it is done."""
 
-from pliant.sweep.records import digest_of, world_digest
+from pliant.sweep.records import digest_of
 from pliant.sweep.run import SweepError, run
+from pliant.world.storage import world_digest
 
 __all__ = ["SweepError", "digest_of", "run", "world_digest"]

@@ -14,12 +14,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from pliant.core.archive import read_archive, write_archive
 from pliant.core.errors import InputError, PliantWarning
-from pliant.world import World
-from pliant.world.storage import encode_world
 
 FORMAT = "pliant sweep 1"
 
@@ -31,17 +27,6 @@ def digest_of(value: Any) -> str:
     except TypeError as error:
         raise InputError(f"a case of a sweep must be JSON values, got {value!r}: {error}") from error
     return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
-def world_digest(world: World) -> str:
-    """A fingerprint of the scene of `world`, the same for equal scenes; an error where the world cannot be saved."""
-    header, arrays = encode_world(world)
-    digest = hashlib.sha256(json.dumps(header, sort_keys=True).encode())
-    for name in sorted(arrays):
-        array = np.ascontiguousarray(arrays[name])
-        digest.update(f"{name} {array.dtype} {array.shape}".encode())
-        digest.update(array.tobytes())
-    return digest.hexdigest()[:16]
 
 
 @dataclass(frozen=True)

@@ -13,21 +13,18 @@ from pliant.core.checks import positive
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray, IndexArray
 from pliant.mesh import Mesh
-from pliant.mesh.lattice import ring_triangles
 from pliant.mesh.regions import as_region
 from pliant.record import RecordedBody, Run
 from pliant.viewer.arrows import arrow_surfaces
 from pliant.viewer.contents import DISPLACEMENT, PLAIN, STRESS, SceneContents
 from pliant.viewer.palette import OBSTACLE, TINTS
-from pliant.viewer.shapes import balls, shape_triangles
+from pliant.viewer.shapes import HOLLOW_OPACITY, balls, is_hollow, shape_triangles, tube_frames
 from pliant.viewer.surfaces import SurfaceFrames
 
 COLORS: dict[str, str] = {"plain": PLAIN, "displacement": DISPLACEMENT, "stress": STRESS}
 """Colour modes of volumes by the name that `pl.export` takes."""
 TENSION = "cable tension (N)"
 _CABLE = "#20242c"
-_SIDES = 6
-"""Vertices around the cross-section of a drawn cable: thin enough that six look round."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,36 +93,12 @@ def shown_run(
             points, triangles = surface
             instants = times if obstacle.motion is not None else times[:1]
             poses = np.stack([obstacle.pose(float(t)) for t in instants])
-            moved.append(SurfaceFrames(triangles, _posed(points, poses), label=obstacle.name, color=OBSTACLE))
+            clear = HOLLOW_OPACITY if is_hollow(obstacle.shape) else 1.0
+            look: dict[str, Any] = {"label": obstacle.name, "color": OBSTACLE, "opacity": clear}
+            moved.append(SurfaceFrames(triangles, _posed(points, poses), **look))
     if not moved:
         raise InputError("no body of this run has a known surface, so there is nothing to draw")
     return Shown(tuple(moved), times, frames, floor)
-
-
-def tube_frames(paths: FloatArray, radius: float) -> tuple[FloatArray, IndexArray]:
-    """Points (T, p, 3) m and triangles (t, 3) of tubes of `radius` m along T polylines `paths` (T, k, 3) m.
-
-    Cross-sections are normal to the mean of the two directions at a point. Each has the least rotation from the one
-    before, so that the tube does not twist.
-    """
-    count, size = paths.shape[:2]
-    steps = np.diff(paths, axis=1)
-    steps = steps / np.maximum(np.linalg.norm(steps, axis=2, keepdims=True), 1e-300)
-    along = np.concatenate([steps[:, :1], steps[:, :-1] + steps[:, 1:], steps[:, -1:]], axis=1)
-    along = along / np.maximum(np.linalg.norm(along, axis=2, keepdims=True), 1e-300)
-    axis = np.eye(3)[np.argmin(np.abs(along[:, 0]), axis=1)]
-    angle = np.linspace(0.0, 2.0 * np.pi, _SIDES, endpoint=False)
-    rings = np.empty((count, size, _SIDES, 3))
-    across = axis
-    for k in range(size):
-        across = across - np.einsum("ti,ti->t", across, along[:, k])[:, None] * along[:, k]
-        across = across / np.maximum(np.linalg.norm(across, axis=1, keepdims=True), 1e-300)
-        other = np.cross(along[:, k], across)
-        ring = np.cos(angle)[:, None] * across[:, None] + np.sin(angle)[:, None] * other[:, None]
-        rings[:, k] = paths[:, k, None] + radius * ring
-    fan = np.array([[0, i + 1, i] for i in range(1, _SIDES - 1)])
-    ends = np.concatenate([fan, fan[:, ::-1] + (size - 1) * _SIDES])
-    return rings.reshape(count, -1, 3), np.concatenate([ring_triangles(size, _SIDES), ends])
 
 
 def _values(contents: SceneContents, run: Run, frames: IndexArray, mode: str) -> dict[int, FloatArray]:

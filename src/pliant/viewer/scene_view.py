@@ -23,7 +23,7 @@ from pliant.viewer.framing import Framing
 from pliant.viewer.ground import Ground
 from pliant.viewer.lights import set_lights
 from pliant.viewer.palette import OBSTACLE, TINTS, map_colors, rgb
-from pliant.viewer.shapes import balls, shape_triangles
+from pliant.viewer.shapes import HOLLOW_OPACITY, balls, is_hollow, shape_triangles
 from pliant.viewer.surfaces import floor_height, split_creases
 from pliant.viewer.tones import shown_color
 
@@ -167,8 +167,8 @@ class SceneView:
         self._obstacle_casters.append(None if plane or surface is None else (surface[0], surface[1].astype(np.int64)))
         if surface is None:  # the grid is the floor
             return None
-        # a wall is seen through, so that nothing hides behind it
-        opacity = 0.35 if plane else None
+        # walls and vessels are seen through, so that nothing hides behind or in them
+        opacity = 0.35 if plane else HOLLOW_OPACITY if is_hollow(shape) else None
         handle = self._add_surface(f"/obstacles/{index} {obstacle.name}", *surface, _rgb(OBSTACLE), opacity=opacity)
         _set_pose(handle, frame.obstacles[index])
         return handle

@@ -17,6 +17,17 @@ Triangles = tuple[FloatArray, IndexArray]
 
 _AROUND = 48
 """Points around a solid of revolution."""
+_SIDES = 6
+"""Points around the cross-section of a drawn cable: thin enough that six look round."""
+_BEND = np.cos(np.radians(20.0))
+"""Cosine of the angle between segments of a tube up to which they are drawn as one wall, mitred."""
+HOLLOW_OPACITY = 0.3
+"""Opacity of the walls of pipes and vessels: what matters is inside."""
+
+
+def is_hollow(shape: Shape) -> bool:
+    """Whether bodies are inside the shape: a pipe, a vessel."""
+    return isinstance(shape.solid, (Pipe, Tubes))
 
 
 def shape_triangles(shape: Shape, *, half_width: float) -> Triangles | None:
@@ -31,7 +42,7 @@ def shape_triangles(shape: Shape, *, half_width: float) -> Triangles | None:
     if isinstance(solid, (Cylinder, Capsule, Pipe)):
         return _around_axis(solid)
     if isinstance(solid, Tubes):
-        return joined([_inside(*segment) for segment in zip(solid.starts, solid.ends, solid.radii, strict=True)])
+        return joined([_wall(path, radius) for path, radius in _chains(solid)])
     return None
 
 
@@ -72,10 +83,53 @@ def revolve(profile: FloatArray, start: FloatArray, axis: FloatArray, *, around:
     return points.reshape(-1, 3), ring_triangles(len(profile), around)
 
 
-def _inside(start: FloatArray, end: FloatArray, radius: float) -> Triangles:
-    """The inner wall of a straight tube."""
-    length = float(np.linalg.norm(end - start))
-    return revolve(np.array([[radius, length], [radius, 0.0]]), start, (end - start) / length)
+def tube_frames(
+    paths: FloatArray, radius: float, *, sides: int = _SIDES, capped: bool = True
+) -> tuple[FloatArray, IndexArray]:
+    """Points (T, p, 3) m and triangles (t, 3) of tubes of `radius` m along T polylines `paths` (T, k, 3) m.
+
+    Cross-sections are normal to the mean of the two directions at a point. Each has the least rotation from the one
+    before, so that the tube does not twist. `sides` are the points around; `capped` closes the ends.
+    """
+    count, size = paths.shape[:2]
+    steps = np.diff(paths, axis=1)
+    steps = steps / np.maximum(np.linalg.norm(steps, axis=2, keepdims=True), 1e-300)
+    along = np.concatenate([steps[:, :1], steps[:, :-1] + steps[:, 1:], steps[:, -1:]], axis=1)
+    along = along / np.maximum(np.linalg.norm(along, axis=2, keepdims=True), 1e-300)
+    axis = np.eye(3)[np.argmin(np.abs(along[:, 0]), axis=1)]
+    angle = np.linspace(0.0, 2.0 * np.pi, sides, endpoint=False)
+    rings = np.empty((count, size, sides, 3))
+    across = axis
+    for k in range(size):
+        across = across - np.einsum("ti,ti->t", across, along[:, k])[:, None] * along[:, k]
+        across = across / np.maximum(np.linalg.norm(across, axis=1, keepdims=True), 1e-300)
+        other = np.cross(along[:, k], across)
+        ring = np.cos(angle)[:, None] * across[:, None] + np.sin(angle)[:, None] * other[:, None]
+        rings[:, k] = paths[:, k, None] + radius * ring
+    wall = ring_triangles(size, sides)
+    if not capped:
+        return rings.reshape(count, -1, 3), wall
+    fan = np.array([[0, i + 1, i] for i in range(1, sides - 1)])
+    return rings.reshape(count, -1, 3), np.concatenate([wall, fan, fan[:, ::-1] + (size - 1) * sides])
+
+
+def _chains(tubes: Tubes) -> list[tuple[FloatArray, float]]:
+    """Polylines (k, 3) m of the segments that follow each other without a sharp bend, and their radii, m."""
+    chains: list[tuple[list[FloatArray], float]] = []
+    along = (tubes.ends - tubes.starts) / np.linalg.norm(tubes.ends - tubes.starts, axis=1, keepdims=True)
+    for k, (start, end, radius) in enumerate(zip(tubes.starts, tubes.ends, tubes.radii, strict=True)):
+        follows = k > 0 and (start == tubes.ends[k - 1]).all() and radius == tubes.radii[k - 1]
+        if follows and along[k] @ along[k - 1] > _BEND:
+            chains[-1][0].append(end)
+        else:
+            chains.append(([start, end], float(radius)))
+    return [(np.array(path), radius) for path, radius in chains]
+
+
+def _wall(path: FloatArray, radius: float) -> Triangles:
+    """The inner wall of a tube along `path` (k, 3) m, seen from inside."""
+    points, triangles = tube_frames(path[None], radius, sides=_AROUND, capped=False)
+    return points[0], triangles[:, ::-1]
 
 
 def _around_axis(solid: Any) -> Triangles:

@@ -15,6 +15,7 @@ from pliant.core.one_line import short
 from pliant.core.types import FloatArray, IndexArray
 from pliant.models.body import Model
 from pliant.models.volume.readouts import von_mises
+from pliant.world.belonging import check_arrays
 
 if TYPE_CHECKING:
     from pliant.world.world import World
@@ -41,6 +42,7 @@ class State:
     histories: tuple[FloatArray | None, ...] = ()
 
     def __post_init__(self) -> None:
+        check_arrays(self)
         for array in (*self.q, *self.v, self.lam, *self.histories):
             if array is not None:
                 array.setflags(write=False)
@@ -125,6 +127,11 @@ class State:
         """Volume of a cavity, m³."""
         constraint: Any = self.world.constraints[self.world.constraint_index(cavity)]
         return float(constraint.volume(self.q[constraint.index]))
+
+    def spring_force(self, spring: Any) -> FloatArray:
+        """Forces of a `pl.Spring` on the points of its first body, (k, 3), N, without those of its dashpots."""
+        constraint: Any = self.world.constraints[self.world.constraint_index(spring)]
+        return np.asarray(constraint.forces(self.q))
 
     def stress(self, body: Any, *, at: str = "cells") -> FloatArray:
         """Cauchy stress, Pa, (m, 3, 3) at "cells" or (n, 3, 3) at "nodes"; of viscoelastic materials with the stresses

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from pliant import __version__
 from pliant.actuators.values import KINDS
 from pliant.core.archive import decoding, read_archive, write_archive
 from pliant.core.errors import InputError
@@ -54,6 +57,17 @@ def encode_world(world: World) -> tuple[dict[str, Any], dict[str, Any]]:
     return header, {f"world_{name}": array for name, array in encoder.arrays.items()}
 
 
+def world_digest(world: World) -> str:
+    """A fingerprint of the scene of `world`, the same for equal scenes; an error where the world cannot be saved."""
+    header, arrays = encode_world(world)
+    digest = hashlib.sha256(json.dumps(header, sort_keys=True).encode())
+    for name in sorted(arrays):
+        array = np.ascontiguousarray(arrays[name])
+        digest.update(f"{name} {array.dtype} {array.shape}".encode())
+        digest.update(array.tobytes())
+    return digest.hexdigest()[:16]
+
+
 def decode_world(header: Mapping[str, Any], arrays: Mapping[str, Any], dt: float | None = None) -> World:
     """The world that `encode_world` described, compiled anew; `dt` (s) is that of the run it belongs to."""
     decoder = Decoder({n.removeprefix("world_"): a for n, a in arrays.items() if n.startswith("world_")}, dt)
@@ -69,20 +83,22 @@ def decode_world(header: Mapping[str, Any], arrays: Mapping[str, Any], dt: float
 
 def save_state(state: State, path: str | Path) -> Path:
     """Write `state` to `path`, uncompressed."""
-    return write_archive(path, STATE_FORMAT, encode_state(state), compress=False)
+    header = {"world": state.world.fingerprint, "version": __version__}
+    return write_archive(path, STATE_FORMAT, encode_state(state), header=header, compress=False)
 
 
 def load_state(world: World, path: str | Path) -> State:
     """The state of `world` that `save_state` wrote to `path`."""
     what = "a saved state of this world"
-    _, arrays = read_archive(path, STATE_FORMAT, what=what, untagged=True)
+    header, arrays = read_archive(path, STATE_FORMAT, what=what, untagged=True)
+    written, own = header.get("world"), world.fingerprint
+    if header.get("version") == __version__ and None not in (written, own) and written != own:  # versions encode anew
+        raise InputError(
+            f"{path} holds a state of another world ({written}, this one is {own}); load it there, and take its "
+            "positions and velocities over with world.adopt(state)"
+        )
     with decoding(path, what):
-        state = decode_state(world, arrays)
-    for model, q in zip(world.models, state.q, strict=True):
-        wanted = model.initial()[0].shape
-        if q.shape != wanted:
-            raise InputError(f"{path} has positions of shape {q.shape} for {model.name!r}, this world {wanted}")
-    return state
+        return decode_state(world, arrays)
 
 
 def encode_state(state: State) -> dict[str, Any]:

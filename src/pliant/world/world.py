@@ -20,8 +20,12 @@ from pliant.core.one_line import one_line
 from pliant.core.types import FloatArray, IndexArray
 from pliant.models.body import Model
 from pliant.models.volume import VolumeModel
+from pliant.world.belonging import check_belongs
 from pliant.world.controls import resolve_controls
 from pliant.world.state import State, name_of
+
+TIMED = "timed loads"
+"""Key of the loads among controls whose values follow from their amplitudes."""
 
 
 @one_line
@@ -95,6 +99,26 @@ class World:
         return tuple(model.constrained.shape for model in self.models)
 
     @cached_property
+    def position_shapes(self) -> tuple[tuple[int, ...], ...]:
+        """Shape of the positions of each model."""
+        return tuple(model.initial()[0].shape for model in self.models)
+
+    @cached_property
+    def velocity_shapes(self) -> tuple[tuple[int, ...], ...]:
+        """Shape of the velocities of each model."""
+        return tuple(model.initial()[1].shape for model in self.models)
+
+    @cached_property
+    def fingerprint(self) -> str | None:
+        """A digest of the scene that it was compiled from, the same for equal scenes; None where it cannot be saved."""
+        from pliant.world.storage import world_digest
+
+        try:
+            return world_digest(self)
+        except InputError:
+            return None
+
+    @cached_property
     def gravity_magnitude(self) -> float:
         """Magnitude of gravity, m/s²."""
         return float(np.linalg.norm(self.gravity))
@@ -162,6 +186,13 @@ class World:
 
         return save_world(self, Path(path))
 
+    def adopt(self, state: State) -> State:
+        """Positions, velocities and time of a state of another world with the same bodies, as a state of this one.
+
+        What constraints and materials of the other world remember is left behind.
+        """
+        return State(self, state.time, state.q, state.v, np.zeros(0))
+
     def load_state(self, path: str | Path) -> State:
         """Read a state that `State.save` wrote for this world."""
         from pliant.world.storage import load_state
@@ -192,13 +223,27 @@ class World:
             raise InputError(f"{name_of(a)} and {name_of(b)} do not collide in this world; add scene.collide(a, b)")
         return found
 
+    @cached_property
+    def timed_loads(self) -> tuple[Any, ...]:
+        """The loads with an amplitude over time."""
+        return tuple(load for load in self.handles if getattr(load, "amplitude", None) is not None)
+
+    def timed(self, values: Mapping[Any, Any], time: float) -> dict[Any, Any]:
+        """Checked controls `values` with what loads with an amplitude are at `time` (s), where none controls them.
+        ``values[TIMED]`` names these: in another part of the step they are evaluated anew.
+        """
+        before = values.get(TIMED, ())
+        chosen = [load for load in self.timed_loads if load not in values or load in before]
+        return {**values, **{load: load.value_at(time) for load in chosen}, TIMED: tuple(chosen)}
+
     def controls(self, controls: Mapping[Any, Any] | None) -> dict[Any, FloatArray]:
         """Controls checked and turned into arrays by handle."""
         return resolve_controls(controls, self.handles)
 
     def energy(self, state: State, controls: Mapping[Any, Any] | None = None) -> dict[str, float]:
         """Energies in J: "kinetic", "elastic", "potential" (gravity and loads, up to a constant) and their "total"."""
-        return self.energy_at(state, self.controls(controls))
+        check_belongs(state, self)
+        return self.energy_at(state, self.timed(self.controls(controls), state.time))
 
     def energy_at(self, state: State, values: Mapping[Any, FloatArray]) -> dict[str, float]:
         """`energy` with checked controls."""
@@ -206,6 +251,7 @@ class World:
         histories = state.histories or (None,) * len(self.models)
         kinetic = sum(model.kinetic_energy(q, v) for model, q, v in triples)
         elastic = sum(model.stored_energy(q, known) for (model, q, _), known in zip(triples, histories, strict=True))
+        elastic += sum(constraint.elastic_energy(state.q) for constraint in self.constraints)
         gravity = values.get("gravity", self.gravity)
         potential = sum(model.potential_energy(q, gravity, values) for model, q, _ in triples)
         total = kinetic + elastic + potential

@@ -22,6 +22,7 @@ import numpy as np
 from scipy import sparse
 
 from pliant.core.arrays import csr, writable
+from pliant.core.checks import check_array, check_indices
 from pliant.core.errors import InputError
 from pliant.core.kernels import kernel
 from pliant.core.spins import (
@@ -66,6 +67,17 @@ class BeamMap(PointMap):
         elements = model.elements
         nodes = np.ascontiguousarray(elements.edges[chosen])
         return cls(nodes, np.ascontiguousarray(elements.triads[chosen]), along, offsets, model.node_count)
+
+    def check(self, shape: tuple[int, ...]) -> None:
+        """An error where the arrays of the map, read from a file, do not belong together or to a q of `shape`."""
+        if shape[1:] != (4, 3) or self.node_count != shape[0]:
+            raise InputError(f"points of a beam of {self.node_count} nodes do not belong to positions of shape {shape}")
+        count = len(self.nodes)
+        check_array("nodes of points on a beam", self.nodes, (count, 2), np.int32)
+        check_indices("nodes of points on a beam", self.nodes, 0, shape[0])
+        check_array("frames of points on a beam", self.triads, (count, 2, 3, 3))
+        check_array("coordinates of points on a beam", self.coordinate, (count,))
+        check_array("offsets of points on a beam", self.offset, (count, 3))
 
     @classmethod
     def of_points(cls, model: BeamModel, points: FloatArray, *, what: str, reach: float = 0.0) -> BeamMap:

@@ -15,6 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from pliant.core.arrays import csr, writable
+from pliant.core.checks import check_array, check_indices
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray, IndexArray, IntArray
 from pliant.models.beam.section import section_at
@@ -60,6 +61,20 @@ class RodMap(PointMap):
         section, fraction = section_of(lengths, along)
         offsets = np.zeros((len(along), 3)) if offset is None else np.ascontiguousarray(offset, np.float64)
         return cls(section, fraction, offsets, lengths, model.spec.active, model.basis)
+
+    def check(self, shape: tuple[int, ...]) -> None:
+        """An error where the arrays of the map, read from a file, do not belong together or to a q of `shape`."""
+        count, sections = len(self.section), len(self.lengths)
+        if shape != (4 + 2 * sections, 3):
+            raise InputError(f"points of a rod of {sections} sections do not belong to positions of shape {shape}")
+        check_array("sections of points on a rod", self.section, (count,), np.int32)
+        check_indices("sections of points on a rod", self.section, 0, sections)
+        check_array("fractions of points on a rod", self.fraction, (count,))
+        check_array("offsets of points on a rod", self.offset, (count, 3))
+        check_array("lengths of the sections of a rod", self.lengths, (sections,))
+        check_array("strains of a rod", self.kinds, (len(self.kinds),), np.int32)
+        check_indices("strains of a rod", self.kinds, 0, 6)
+        check_array("axes of the base of a rod", self.basis, (3, 3))
 
     @classmethod
     def of_points(cls, model: RodModel, points: FloatArray, *, what: str, reach: float = 0.0) -> RodMap:

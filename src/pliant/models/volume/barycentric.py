@@ -10,6 +10,8 @@ import numpy as np
 from scipy import sparse
 
 from pliant.core.arrays import csr, frozen
+from pliant.core.checks import check_array, check_indices
+from pliant.core.errors import InputError
 from pliant.core.kernels import inline, kernel
 from pliant.core.types import FloatArray, IndexArray, IntArray
 from pliant.mesh import Locator, Mesh
@@ -41,6 +43,14 @@ class BarycentricMap(PointMap):
         if (where.distance > reach).any():
             locator.locate(points, outside="error", what=what)
         return cls(np.ascontiguousarray(where.nodes, np.int32), where.weights, mesh.node_count)
+
+    def check(self, shape: tuple[int, ...]) -> None:
+        """An error where the arrays of the map, read from a file, do not belong together or to a q of `shape`."""
+        if shape != (self.node_count, 3):
+            raise InputError(f"points of a body of {self.node_count} nodes do not belong to positions of shape {shape}")
+        check_array("nodes of points in a body", self.nodes, (len(self.nodes), *self.nodes.shape[1:2]), np.int32)
+        check_indices("nodes of points in a body", self.nodes, 0, shape[0])
+        check_array("weights of points in a body", self.weights, self.nodes.shape)
 
     def selected(self, which: Any) -> BarycentricMap:
         """The map of some of the points, in the order of `which`."""

@@ -97,10 +97,14 @@ class Memory:
         """Rows of a history with stresses."""
         return 1 + self.branches if self.relaxes else 0
 
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Shape of a history."""
+        return self.points.count, self.stress_rows + (self.softening is not None), 6
+
     def start(self, q: FloatArray) -> FloatArray:
         """The history of a body that is relaxed at q (n, 3), m, and was not deformed farther before."""
-        rows = self.stress_rows + (self.softening is not None)
-        return self._advanced(np.zeros((self.points.count, rows, 6)), (0.0, True), q)
+        return self._advanced(np.zeros(self.shape), (0.0, True), q)
 
     def stiffer(self, scheme: Scheme, make: Callable[[FloatArray], Any]) -> Any:
         """What `make` derives from the table of parameters of the laws as they act in a step; once for each time."""

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from pliant.actuators.limits import refuse_rates
+from pliant.constraints.spring import SpringRows
 from pliant.core.checks import positive, positive_count
 from pliant.core.errors import ConvergenceError, InputError
 from pliant.core.one_line import one_line
@@ -31,6 +32,7 @@ from pliant.stepping.minimum_energy.mixed import mixed_body
 from pliant.stepping.minimum_energy.quadratic import IncrementError, StalledError
 from pliant.stepping.minimum_energy.shapes import inverted_cells
 from pliant.world import State, World
+from pliant.world.belonging import check_belongs
 
 EASY_ITERATIONS = 7
 """Iterations up to which a load increment was easy, so that the next may be longer."""
@@ -131,6 +133,7 @@ class Geometric:
         early, the `result` of the `ConvergenceError` is the last configuration that was accepted.
         """
         _check(world)
+        check_belongs(state, world)
         values = world.controls(controls)
         refuse_rates(values)
         load_path = _LoadPath(self, world, state, ControlPath(world, state, values))
@@ -270,6 +273,8 @@ def _check(world: World) -> None:
             )
     constraints: list[Any] = list(world.constraints)
     for constraint in constraints:
+        if isinstance(constraint, SpringRows):
+            raise InputError(f"pl.Geometric has no springs such as {constraint.name!r}; use pl.QuasiStatic")
         if constraint.is_contact and constraint.mu:
             raise InputError(
                 f"{constraint.name} collide with friction {constraint.mu:g}; a geometric step has no slip history: "
