@@ -19,8 +19,9 @@ import numpy as np
 
 from pliant.collision import Capsule, ContactKind, ContactSet, Sphere
 from pliant.collision.narrow.round_contacts import ROUND
-from pliant.constraints.contact import ContactMemory, ContactPair
+from pliant.constraints.contact import ContactPair
 from pliant.constraints.contact_curvature import travelling_edges, weight_gradients
+from pliant.constraints.contact_memory import ContactMemory
 from pliant.constraints.keys import contact_row_keys
 from pliant.constraints.rows import Constraint, RowView, forces_of
 from pliant.core.types import FloatArray, IndexArray
