@@ -66,7 +66,7 @@ GROUPS = {
     "Bodies": "Volume Rod Beam RigidBody Obstacle",
     "Parts of bodies": "Fibre Support BodyLoad PointLoad PressureLoad TractionLoad RodLoad Rayleigh Slide Turn",
     "Actuators": "Cable Tendon Cavity Hinge Slider BaseDrive ForcePoint Layer Stiffness",
-    "Constraints": "LinearConstraint Term Tie Channel Sheath Facing Spring",
+    "Constraints": "Hold LinearConstraint Term Tie Channel Sheath Facing Spring",
     "Steppers": "ImplicitEuler ImplicitMidpoint DampedMidpoint QuasiStatic Geometric",
     "Inverse control": "Inverse Effector LengthEffector OrientationEffector VolumeEffector MovedSupport",
     "Runs": "simulate Run load export view",

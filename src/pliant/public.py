@@ -10,6 +10,7 @@ from pliant.actuators import BaseDrive, Cable, Cavity, ForcePoint, Hinge, Layer,
 from pliant.actuators.values import Displacement, Force, Pressure, VolumeGrowth, VolumeRatio
 from pliant.constraints.channel import Channel
 from pliant.constraints.facing import Facing
+from pliant.constraints.hold import Hold
 from pliant.constraints.linear import LinearConstraint, Term
 from pliant.constraints.sheath import Sheath
 from pliant.constraints.spring import Spring
@@ -101,6 +102,7 @@ __all__ = [
     "ForcePoint",
     "Geometric",
     "Hinge",
+    "Hold",
     "ImplicitEuler",
     "ImplicitMidpoint",
     "InputError",

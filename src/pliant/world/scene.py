@@ -16,6 +16,7 @@ from pliant.constraints.channel import Channel, ChannelRows
 from pliant.constraints.colliders import Collider
 from pliant.constraints.contact import ContactPair
 from pliant.constraints.facing import Facing, FacingPair
+from pliant.constraints.hold import Hold, HoldRows
 from pliant.constraints.linear import LinearConstraint, LinearRows
 from pliant.constraints.rows import Constraint, RowView
 from pliant.constraints.sheath import Sheath, SheathRows
@@ -40,7 +41,7 @@ OVERLAP = 0.01
 _LOADS = (PointLoad, TractionLoad, BodyLoad, PressureLoad, RodLoad)
 _PARTS: tuple[Any, ...] = (
     *(Obstacle, Actuator, Fibre, Channel, Sheath, _LOADS, Support, Facing, Attachment, Spring),
-    *(LinearConstraint, Tie),
+    *(LinearConstraint, Tie, Hold),
 )
 """What a scene contains beside bodies, in the order in which it is saved."""
 
@@ -189,6 +190,7 @@ class Scene:
         constraints += [SpringRows.build(spec, models, k) for k, spec in enumerate(parts[Spring])]
         constraints += [LinearRows.build(spec, models, k) for k, spec in enumerate(parts[LinearConstraint])]
         constraints += [TieRows.build(spec, models, k) for k, spec in enumerate(parts[Tie])]
+        constraints += [HoldRows.build(spec, models, k) for k, spec in enumerate(parts[Hold])]
         sides = _Sides(models)
         pairs = [_detected(pair, _contact_pair(pair, sides, k)) for k, pair in enumerate(self._pairs, start=1)]
         facings = [FacingPair.build(spec, models, k) for k, spec in enumerate(parts[Facing], start=len(pairs) + 1)]
