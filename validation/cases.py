@@ -20,6 +20,24 @@ GROUPS: dict[str, str] = {
 _BEAM = "Dubied et al., Sim-to-real for soft robots using differentiable FEM, RA-L 2022 (srl-ethz/diffPD_sim2real)"
 
 CASES: dict[str, Case] = {
+    "beam": Case(
+        line="sag, ring-down and motion of a silicone beam, with and without a weight",
+        group="hardware",
+        rows="validation.beam:rows",
+        source=_BEAM,
+        licence="MIT",
+        data="beam",
+        pictures="validation.pictures:beam",
+    ),
+    "tentacle": Case(
+        line="poses of a tapered tentacle with two tendons, fitted on half of them",
+        group="hardware",
+        rows="validation.tentacle:rows",
+        source="SoRoMoX (tud-phi/soromox), recordings of a tendon-driven tentacle",
+        licence="MIT",
+        data="tentacle",
+        pictures="validation.pictures:tentacle",
+    ),
     "beam-comsol": Case(
         line="sag of a silicone beam, with and without a weight, against a COMSOL model",
         group="programs",

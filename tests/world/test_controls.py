@@ -56,8 +56,10 @@ def test_strangers_are_refused(setup):
     stranger = pl.PointLoad(body, END, (0, 0, 1))
     with pytest.raises(InputError, match="is not an actuator, load or support of this world"):
         world.controls({stranger: pl.Force((0, 0, 1))})
-    with pytest.raises(InputError, match="is not an actuator, load or support of this world"):
+    with pytest.raises(InputError, match="keyed by the thing itself, not by its name 'finger'"):
         world.controls({"finger": pl.Force((0, 0, 1))})
+    with pytest.raises(InputError, match="controls are a dictionary from what was added"):
+        world.controls([0.01])
 
 
 @pytest.mark.parametrize(

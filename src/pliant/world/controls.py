@@ -26,7 +26,10 @@ def _resolve_wrench(load: PointLoad | RodLoad, value: Wrench) -> FloatArray:
 
 def _resolve_placement(support: Support, value: Placement) -> tuple[FloatArray, FloatArray]:
     if support.rotation is None:
-        raise InputError("pl.Placement is for supports that constrain frames: pl.Support(…, rotation=(0, 0, 0))")
+        raise InputError(
+            "pl.Placement is for supports that constrain frames: pl.Support(…, rotation=(0, 0, 0)); a support that "
+            "only moves takes pl.Displacement((x, y, z))"
+        )
     displacement, rotation = finite_array("control of a Support", value.value, shape=(2, 3))
     free = [axis for axis in range(3) if axis not in support.axis_indices and displacement[axis]]
     if free:
@@ -47,10 +50,20 @@ _ACCEPTS: dict[type, tuple[Any, tuple[int, ...] | None]] = {
 def resolve_controls(controls: Mapping[Any, Any] | None, handles: frozenset[Any]) -> dict[Any, Any]:
     """Control values by handle (or "gravity", m/s², (3,)), checked for handle, type and shape."""
     resolved: dict[Any, Any] = {}
+    if controls is not None and not isinstance(controls, Mapping):
+        raise InputError(
+            f"controls are a dictionary from what was added to the scene to values, such as {{cable: "
+            f"pl.Displacement(0.01)}}; got {short(controls)}"
+        )
     for handle, value in (controls or {}).items():
         if isinstance(handle, str) and handle == "gravity":
             resolved[handle] = finite_array("gravity", value, shape=(3,))
             continue
+        if isinstance(handle, str):
+            raise InputError(
+                f"controls are keyed by the thing itself, not by its name {handle!r}: {{cable: …}} with cable = "
+                "scene.add(pl.Cable(…))"
+            )
         if handle not in handles:
             raise InputError(
                 f"{short(handle)} is not an actuator, load or support of this world; add it to the scene before "
