@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from pliant.constraints.contact import ContactPair
+from pliant.constraints.rocking import rocking_pairs
 from pliant.constraints.rows import Constraint
 from pliant.core.display import display_html
 from pliant.core.errors import InputError
@@ -125,6 +127,11 @@ class World:
     def stiff_constraints(self) -> tuple[Constraint, ...]:
         """The constraints whose forces stiffen a model, such as cables and cavities."""
         return tuple(constraint for constraint in self.constraints if constraint.stiff_models)
+
+    @cached_property
+    def rocking_pairs(self) -> tuple[tuple[int, ContactPair], ...]:
+        """Indices of the contact pairs of soft bodies with round solids among the constraints, and the pairs."""
+        return rocking_pairs(self.constraints, self.models)
 
     @cached_property
     def continuous_pairs(self) -> tuple[Constraint, ...]:
