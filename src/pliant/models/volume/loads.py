@@ -14,7 +14,7 @@ from pliant.core.errors import InputError
 from pliant.core.one_line import one_line
 from pliant.core.types import BoolArray, FloatArray, IntArray
 from pliant.mesh import Mesh
-from pliant.mesh.regions import Region
+from pliant.mesh.regions import Region, as_region
 from pliant.models.volume.fields import FieldForces, TimedLoad, checked_amplitude, sampled
 from pliant.models.volume.mass import cell_masses
 from pliant.models.volume.pressure import facet_rule
@@ -61,7 +61,8 @@ class PointLoad(TimedLoad):
 
     def nodal_share(self, mesh: Mesh) -> FloatArray:
         """Fraction of the load at each node, (n,), summing to 1."""
-        return even_weights(self.region.nodes(mesh.points, what="region of a PointLoad"), mesh.node_count)
+        what = "region of a PointLoad"
+        return even_weights(as_region(self.region, what=what).nodes(mesh.points, what=what), mesh.node_count)
 
 
 @one_line
