@@ -64,9 +64,9 @@ MODULES = {
 GROUPS = {
     "Scenes and worlds": "Scene World State StepInfo Status",
     "Bodies": "Volume Rod Beam RigidBody Obstacle",
-    "Parts of bodies": "Fibre Support PointLoad PressureLoad TractionLoad RodLoad Rayleigh Slide Turn",
+    "Parts of bodies": "Fibre Support BodyLoad PointLoad PressureLoad TractionLoad RodLoad Rayleigh Slide Turn",
     "Actuators": "Cable Tendon Cavity Hinge Slider BaseDrive ForcePoint Layer Stiffness",
-    "Constraints": "Channel Sheath Facing Spring",
+    "Constraints": "Hold LinearConstraint Term Tie Channel Sheath Facing Spring",
     "Steppers": "ImplicitEuler ImplicitMidpoint DampedMidpoint QuasiStatic Geometric",
     "Inverse control": "Inverse Effector LengthEffector OrientationEffector VolumeEffector MovedSupport",
     "Runs": "simulate Run load export view",

@@ -7,7 +7,7 @@ import numpy as np
 import pliant as pl
 from pliant.robots.robot import Marker
 from validation.row import Row
-from validation.silicone_beam import CELLS, DENSITY, FEET, LOAD, beam, scene
+from validation.silicone_beam import DENSITY, FEET, FINE, LOAD, beam, scene
 
 YOUNG, POISSON = 263824.0, 0.499
 COMSOL = {
@@ -17,11 +17,13 @@ COMSOL = {
 """Feet of the three tip markers at rest in the authors' COMSOL model, mm."""
 
 
-def rows(cells: tuple[int, int, int] = CELLS) -> list[Row]:
+def rows(cells: tuple[int, int, int] = FINE) -> list[Row]:
     """Deflection of the feet of the markers, and the largest distance between both models."""
     made = []
     for name, weight in (("own weight", 0.0), ("52 g", LOAD)):
-        volume = beam(pl.materials.NeoHookean(young=YOUNG, poisson=POISSON, density=DENSITY), cells=cells)
+        volume = beam(
+            pl.materials.NeoHookean(young=YOUNG, poisson=POISSON, density=DENSITY), cells=cells, element="hex8"
+        )
         world = scene(volume, weight).compile()
         state, _ = pl.QuasiStatic()(world, world.initial_state())
         ours = 1e3 * np.array([Marker(volume, foot).at(state) for foot in FEET])

@@ -27,7 +27,7 @@ def table(outcome: Outcome) -> str:
     for name, row in outcome:
         if row.source:
             sources[f"{name} {row.source}"] = f"`{name}`, {row.quantity}: {row.source}"
-    notes = [f"{row.quantity}: {row.note}" for _, row in outcome if row.note]
+    notes = [f"`{name}`: {row.note}" for name, row in outcome if row.note]
     skipped = [f"`{name}` was skipped: {reason}" for name, reason in outcome.skipped.items()]
     return "\n".join([*lines, "", *(f"- {text}" for text in [*sources.values(), *dict.fromkeys(notes), *skipped])])
 

@@ -10,8 +10,11 @@ from pliant.actuators import BaseDrive, Cable, Cavity, ForcePoint, Hinge, Layer,
 from pliant.actuators.values import Displacement, Force, Pressure, VolumeGrowth, VolumeRatio
 from pliant.constraints.channel import Channel
 from pliant.constraints.facing import Facing
+from pliant.constraints.hold import Hold
+from pliant.constraints.linear import LinearConstraint, Term
 from pliant.constraints.sheath import Sheath
 from pliant.constraints.spring import Spring
+from pliant.constraints.tie import Tie
 from pliant.control import (
     Effector,
     Inverse,
@@ -30,7 +33,7 @@ from pliant.models.beam import Beam
 from pliant.models.beam import section as sections
 from pliant.models.rigid import Obstacle, RigidBody
 from pliant.models.rod import Rod, RodLoad, Slide, Turn
-from pliant.models.volume import Fibre, PointLoad, PressureLoad, Rayleigh, Support, TractionLoad, Volume
+from pliant.models.volume import BodyLoad, Fibre, PointLoad, PressureLoad, Rayleigh, Support, TractionLoad, Volume
 from pliant.record import Run, load, simulate
 from pliant.stepping import DampedMidpoint, ImplicitEuler, ImplicitMidpoint, QuasiStatic, StepInfo
 from pliant.world import Scene, State, World
@@ -85,6 +88,7 @@ def view(thing: Run | World, *, port: int = 8080, open_browser: bool = True, blo
 __all__ = [
     "BaseDrive",
     "Beam",
+    "BodyLoad",
     "Cable",
     "Cavity",
     "Channel",
@@ -98,12 +102,14 @@ __all__ = [
     "ForcePoint",
     "Geometric",
     "Hinge",
+    "Hold",
     "ImplicitEuler",
     "ImplicitMidpoint",
     "InputError",
     "Inverse",
     "Layer",
     "LengthEffector",
+    "LinearConstraint",
     "MovedSupport",
     "Obstacle",
     "OrientationEffector",
@@ -128,6 +134,8 @@ __all__ = [
     "Stiffness",
     "Support",
     "Tendon",
+    "Term",
+    "Tie",
     "TractionLoad",
     "Turn",
     "Volume",

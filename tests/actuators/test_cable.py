@@ -115,6 +115,7 @@ def test_a_point_outside_the_body_is_named_with_its_place():
         (pl.Force(-1.0), "force of 'cable'"),
         (pl.Force((1.0, 0.0, 0.0)), "force of 'cable'"),
         (pl.Force(11.0), "max_force is 10 N"),
+        (0.01, r"a number alone has no unit, write pl\.Displacement\(0\.01\)"),
         (pl.Displacement(np.nan), "control of 'cable'"),
         (pl.Displacement(0.06), "max_displacement is 0.05 m"),
     ],

@@ -121,3 +121,9 @@ def test_a_cavity_asked_wrongly(control, text):
     world, _, cavity = hollow()
     with pytest.raises(InputError, match=text):
         pl.ImplicitEuler(dt=0.01)(world, world.initial_state(), {cavity: control})
+
+
+def test_a_pressure_beyond_the_limit_names_the_limit():
+    world, _, cavity = hollow(max_pressure=1e4)
+    with pytest.raises(InputError, match="its max_pressure is 10000 Pa"):
+        world.controls({cavity: pl.Pressure(2e4)})

@@ -129,7 +129,7 @@ def test_states_that_are_wrong_are_named(robots):
     state = world.initial_state()
     assert list(episodes.wrongs(state)) == []
     for q, word in ((np.nan * state.q[0], "not finite"), (state.q[0] * (1.0, 1.0, -1.0), "inverted element accepted")):
-        wrong = type(state)(world, 0.0, (q, *state.q[1:]), state.v, state.lam.copy())
+        wrong = type(state).of(world, 0.0, (q, *state.q[1:]), state.v, state.lam.copy(), None, (), ())  # as steps do
         assert list(episodes.wrongs(wrong)) == [word]
 
 

@@ -18,6 +18,10 @@ KINDS = {
     "channels": keys.CHANNELS,
     "sheaths": keys.SHEATHS,
     "least volumes": keys.VOLUMES,
+    "springs": keys.SPRINGS,
+    "linear constraints": keys.LINEAR,
+    "ties": keys.TIES,
+    "holds": keys.HOLDS,
 }
 
 

@@ -189,6 +189,18 @@ def test_the_first_frequency_is_that_of_a_cantilever(length, young):
     assert first_frequency(scene_of(body).compile(), body) == pytest.approx(closed, rel=0.05)
 
 
+@pytest.mark.parametrize("memory", [False, True])
+def test_rods_and_beams_with_a_material_are_checked(memory):
+    soft = pl.materials.Linear(young=1.0, poisson=0.3, density=1100)  # Pa
+    material = pl.materials.Viscoelastic(soft, [(0.1, 0.1)]) if memory else soft
+    rod = pl.Rod(0.2, 2, section=pl.sections.Circle(5e-3), material=material)
+    nodes = np.linspace((0, 0.1, 0), (0.2, 0.1, 0), 3)
+    scene = scene_of(rod)
+    scene.add(pl.Beam(nodes, section=pl.sections.Circle(5e-3), material=material, clamp=[0]))
+    things = " ".join(finding.thing for finding in pl.check(scene))
+    assert things.count("Young's modulus") == 2
+
+
 def test_the_first_frequency_of_a_rod_and_of_a_free_body():
     section = pl.sections.Circle(0.5e-3)
     rod = pl.Rod(0.2, 12, section=section, young=2e9, poisson=0.3, density=1100)

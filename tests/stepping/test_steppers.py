@@ -186,7 +186,9 @@ def test_a_spoilt_state_is_refused():
     world, _, _ = beam()
     q = world.models[0].rest.copy()
     q[20, 1] = np.nan
-    spoilt = pl.State(world, 0.0, (q,), (np.zeros_like(q),), np.zeros(0))
+    with pytest.raises(pl.PliantError, match="finite"):
+        pl.State(world, 0.0, (q,), (np.zeros_like(q),), np.zeros(0))
+    spoilt = pl.State.of(world, 0.0, (q,), (np.zeros_like(q),), np.zeros(0), None, (), ())  # as steps make theirs
     for step in (pl.ImplicitEuler(dt=0.01), pl.ImplicitMidpoint(dt=0.01), pl.QuasiStatic()):
         with pytest.raises(pl.PliantError):
             step(world, spoilt)

@@ -176,7 +176,7 @@ def forces(laws, start, x, v, count):
     return total
 
 
-@pytest.mark.parametrize("seed", [0, 1, *(pytest.param(k, marks=pytest.mark.slow) for k in range(2, 10))])
+@pytest.mark.parametrize("seed", [0, *(pytest.param(k, marks=pytest.mark.slow) for k in range(1, 10))])
 def test_random_networks_move_as_their_differential_equation(seed):
     scene, bodies, places, masses, laws = random_network(seed)
     world, count, until = scene.compile(), len(bodies), 0.1
@@ -189,7 +189,7 @@ def test_random_networks_move_as_their_differential_equation(seed):
     y = np.concatenate([places.ravel(), np.zeros(3 * count)])
     exact = solve_ivp(slope, (0.0, until), y, rtol=1e-10, atol=1e-12).y[: 3 * count, -1].reshape(count, 3)
     errors = []
-    for dt in (5e-3, 2.5e-3):
+    for dt in (2.5e-3, 1.25e-3):  # coarser, errors of large motions change sign
         run = pl.simulate(world, pl.ImplicitMidpoint(dt=dt, tolerance=1e-10), until=until)
         errors.append(max(np.abs(run.state(-1).pose(b)[0] - x).max() for b, x in zip(bodies, exact, strict=True)))
     motion = np.abs(exact - places).max()

@@ -266,6 +266,7 @@ def test_rebuilding_changes_materials_and_friction_and_nothing_else(touching):
         pl.materials.NeoHookean(young=1e5, poisson=0.45, density=1000),
         pl.materials.MooneyRivlin(c1=4e4, c2=1e4, density=1000),
         pl.materials.Ogden(m=3e4, a=2.0, density=1000),
+        pl.materials.Viscoelastic(pl.materials.NeoHookean(young=1e5, poisson=0.45, density=1000), [(0.1, 0.1)]),
     ],
     ids=lambda material: type(material).__name__,
 )

@@ -34,7 +34,7 @@ def setup():
         ("point", pl.Force((0, np.nan, 0)), r"control of a PointLoad must be finite, but entry \[1\] is nan"),
         ("traction", pl.Force((0, 0, 1)), r"control of a TractionLoad must be pl\.Traction"),
         ("pressure", pl.Traction((0, 0, 1)), r"control of a PressureLoad must be pl\.Pressure"),
-        ("pressure", pl.Pressure((1.0, 2.0)), r"control of a PressureLoad must have shape \(\)"),
+        ("pressure", pl.Pressure((1.0, 2.0, 3.0)), r"control of a PressureLoad must have shape \(\)"),
         ("pressure", pl.Pressure(np.inf), "control of a PressureLoad must be finite"),
         ("support", pl.Force((0, 0, 1)), r"a Support is controlled by pl\.Displacement"),
         ("support", pl.Displacement((1, 2, 3)), "displacement of a Support must be one value or 2"),
@@ -56,8 +56,10 @@ def test_strangers_are_refused(setup):
     stranger = pl.PointLoad(body, END, (0, 0, 1))
     with pytest.raises(InputError, match="is not an actuator, load or support of this world"):
         world.controls({stranger: pl.Force((0, 0, 1))})
-    with pytest.raises(InputError, match="is not an actuator, load or support of this world"):
+    with pytest.raises(InputError, match="keyed by the thing itself, not by its name 'finger'"):
         world.controls({"finger": pl.Force((0, 0, 1))})
+    with pytest.raises(InputError, match="controls are a dictionary from what was added"):
+        world.controls([0.01])
 
 
 @pytest.mark.parametrize(

@@ -53,7 +53,7 @@ def _outward(cells: int) -> FloatArray:
     line, step = [0.0], 1.0 - np.sin(0.5 * np.pi * (cells - 1) / cells)
     while line[-1] < 60.0:
         line.append(line[-1] + step)
-        step *= 1.7
+        step *= 1.0 + 3.5 / cells
     return np.array(line) * 60.0 / line[-1]
 
 

@@ -26,7 +26,7 @@ from pliant.core.types import FloatArray, IntArray
 from pliant.mesh import Mesh, Surface
 from pliant.models.body import Model
 from pliant.models.volume import Volume, VolumeModel
-from pliant.models.volume.loads import PressureFacets, PressureStiffness, facet_rule, pressure_forces
+from pliant.models.volume.pressure import PressureFacets, PressureStiffness, facet_rule, pressure_forces
 
 USUAL_PRESSURE = 30e3
 """Slider range of a cavity without max_pressure, Pa: silicone chambers of small robots inflate at 10 to 40 kPa."""
@@ -107,7 +107,9 @@ class Cavity(Actuator):
         shell = _only_hollow(self) if self.surface is None else self.surface
         points = np.array(self.body.mesh.points)
         rule = facet_rule(self.body.mesh)
-        return -float(pressure_forces(points, np.array(shell.facets), *rule, 0.0, np.zeros_like(points)))
+        return -float(
+            pressure_forces(points, np.array(shell.facets), *rule, np.zeros((1, 1)), np.zeros_like(points))[0]
+        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -126,6 +126,17 @@ def per_second(kind: type[T]) -> type[T]:
     return kind
 
 
+_NAMES = {"Pa": "pressure", "m³": "growth", "N·m": "torque", "rad": "angle"}
+"""What limits are called in the options of an actuator, by unit, where it is neither displacement nor force."""
+
+
+def _wrapped(value: Any, kind: Any) -> str:
+    """The remedy for a bare number."""
+    return (
+        f": a number alone has no unit, write pl.{kind.__name__}({value!r})" if isinstance(value, (int, float)) else ""
+    )
+
+
 def command(name: str, value: Any, limits: Limits, *, displacement: tuple[Any, str], force: tuple[Any, str]) -> Command:
     """`value` as a command within `limits`; `displacement` and `force` are the accepted types with their units."""
     if isinstance(value, displacement[0]):
@@ -135,12 +146,12 @@ def command(name: str, value: Any, limits: Limits, *, displacement: tuple[Any, s
     else:
         raise InputError(
             f"{name!r} is controlled by pl.{displacement[0].__name__}({displacement[1]}) or "
-            f"pl.{force[0].__name__}({force[1]}), not both; got {value!r}"
+            f"pl.{force[0].__name__}({force[1]}), not both; got {value!r}{_wrapped(value, displacement[0])}"
         )
     amount = finite_number(f"control of {name!r}", value.value, unit=unit)
     if not least <= amount <= most:
         limit, word = (least, "min") if amount < least else (most, "max")
-        what = "force" if by_force else "displacement"
+        what = _NAMES.get(unit, "force" if by_force else "displacement")
         raise InputError(f"{name!r} is asked for {amount:g} {unit}, its {word}_{what} is {limit:g} {unit}")
     return Command(by_force, amount)
 

@@ -14,6 +14,7 @@ __all__ = [
     "Cut",
     "Displacement",
     "Force",
+    "ForceDensity",
     "LengthRatio",
     "Placement",
     "Pressure",
@@ -60,11 +61,15 @@ class Torque(ControlValue):
 
 
 class Traction(ControlValue):
-    """A dead traction in Pa of undeformed area, vector (3,)."""
+    """A dead traction in Pa of undeformed area, vector (3,), or a field of them as `pl.TractionLoad` takes it."""
+
+
+class ForceDensity(ControlValue):
+    """A dead force per undeformed volume in N/m³, vector (3,), or a field of them as `pl.BodyLoad` takes it."""
 
 
 class Pressure(ControlValue):
-    """A pressure in Pa, > 0 pushes into the body it acts on."""
+    """A pressure in Pa, > 0 pushes into the body it acts on; of a `pl.PressureLoad` also a field as it takes it."""
 
 
 class VolumeGrowth(ControlValue):

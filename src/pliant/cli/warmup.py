@@ -41,6 +41,7 @@ from pliant.models.rod.rod_map import RodMap
 from pliant.models.scheme import euler_scheme
 from pliant.models.volume import Fibre, Support, Volume
 from pliant.models.volume.halved import add_blocks
+from pliant.reduced import Subspace
 from pliant.robots.scenes import DOWN, robot_world
 from pliant.solvers import friction, lcp
 from pliant.solvers.contact.blocks import BlockProblem, Blocks
@@ -58,6 +59,7 @@ from pliant.viewer.surfaces import SurfaceFrames
 from pliant.viewer.world_subject import WorldSubject
 from pliant.viewer.zoo import entry
 from pliant.world import Scene
+from pliant.world.reduced import reduced
 
 
 @dataclass(frozen=True)
@@ -188,6 +190,14 @@ def _reduced() -> None:
     world = robot_world(robots.finger(material=rubber), touches_itself=True)
     plan = reduction.ramps(world, amplitude=0.03, steps=25)  # m, so far that its notches close
     fast = reduction.reduce(world, plan, contact_tolerance=0.5, motion_tolerance=0.1)
+    ImplicitEuler(dt=0.01)(fast, fast.initial_state())
+    scene = Scene(gravity=DOWN)
+    memory = materials.Viscoelastic(rubber, [(0.1, 0.1)])
+    body = scene.add(Volume(meshes.box((0.02, 0.02, 0.02), (1, 1, 1)), memory, clamp=regions.plane(axis="z", at=0.0)))
+    world = scene.compile()
+    (model,) = world.volumes
+    modes = np.where(model.constrained, 0.0, np.array([0.0, 0.0, 1.0])).reshape(-1, 1)
+    fast = reduced(world, [Subspace(body, modes, rest=model.rest, point_count=model.points.count)])
     ImplicitEuler(dt=0.01)(fast, fast.initial_state())
 
 

@@ -26,7 +26,6 @@ from pliant.collision import (
     obstacle_contacts,
     self_contacts,
     side_rows,
-    sphere_face_contact,
     surface_contacts,
 )
 from pliant.collision.broad.kept_candidates import KeptCandidates
@@ -37,8 +36,8 @@ from pliant.collision.narrow.round_contacts import (
     ROUND,
     STATIC_DIP,
     edge_contacts,
-    on_listed_edge,
     rim_contacts,
+    sphere_contacts,
     through_entered_side,
 )
 from pliant.collision.penetration import overlap_with_solid, surface_overlap
@@ -216,14 +215,10 @@ class ContactPair(Constraint):
         if isinstance(solid, Cylinder):
             found.append(rim_contacts(surface, points, solid, pose, margin=margin, pair=self.pair))
         elif isinstance(solid, Sphere | Capsule):
-            start, before = a.map.points(a.q_start(view)), self.b.q_start(view)
-            for feature, center in enumerate(solid.centers):
-                now, then = (place[0] + place[1:] @ center for place in (pose, before))
-                face = sphere_face_contact(
-                    surface, points, now, solid.radius, margin=margin, pair=self.pair, start=(start, then),
-                    feature=feature, on_edges=view.dt > 0.0, dip=DIP,
-                )  # fmt: skip
-                found.append(face if not on_listed_edge(face, found[0]) else face.selected(slice(0)))
+            start = a.map.points(a.q_start(view)), self.b.q_start(view)
+            found += sphere_contacts(
+                surface, points, solid, pose, start, found[0], margin=margin, pair=self.pair, steps=view.dt > 0.0
+            )
         found = [more for more in found if more.count]
         joined = concatenate([contacts, *found]) if found else contacts
         if isinstance(solid, Cylinder) and not view.dt:

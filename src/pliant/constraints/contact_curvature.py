@@ -30,7 +30,7 @@ from pliant.collision.surface import EDGE_LIMIT
 from pliant.constraints.contact import ContactPair
 from pliant.constraints.contact_memory import ContactMemory
 from pliant.constraints.rows import RowView
-from pliant.core.types import BoolArray, FloatArray, IntArray
+from pliant.core.types import BoolArray, FloatArray, IndexArray, IntArray
 from pliant.models.rigid import RigidModel
 
 _FACET = 1.0 - 1e-8
@@ -195,16 +195,25 @@ def _turning_blocks(pair: ContactPair, view: RowView, c: ContactSet) -> tuple[Fl
 
 def _turn_of_face(corners: FloatArray, n: FloatArray) -> FloatArray:
     """−c_k nᵀ of each corner, with c_k the gradient of its weight; zero where n is not the normal of the triangle."""
-    u, v = corners[1] - corners[0], corners[2] - corners[0]
-    across = np.cross(u, v)
+    across = np.cross(corners[1] - corners[0], corners[2] - corners[0])
     size = float(np.linalg.norm(across))
     if not size or abs(float(across @ n)) < _FACET * size:
         return np.zeros((3, 3, 3))
+    made: FloatArray = -np.einsum("ki,j->kij", weight_gradients(corners)[0], n)
+    return made
+
+
+def weight_gradients(corners: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Gradients (3, 3) 1/m of the weights of the corners (3, 3) m of a triangle in its plane, and two directions (2, 3)
+    that span it, orthonormal.
+    """
+    u, v = corners[1] - corners[0], corners[2] - corners[0]
+    across = np.cross(u, v)
+    size = float(np.linalg.norm(across))
     unit = across / size
     second, third = np.cross(v, unit) / size, np.cross(unit, u) / size
-    gradients = np.array([-second - third, second, third])
-    made: FloatArray = -np.einsum("ki,j->kij", gradients, n)
-    return made
+    along = u / np.linalg.norm(u)
+    return np.array([-second - third, second, third]), np.array([along, np.cross(unit, along)])
 
 
 def _dual(u: FloatArray, v: FloatArray, n: FloatArray) -> tuple[FloatArray, FloatArray] | None:
@@ -222,23 +231,35 @@ def _add_travelling(
     """Contacts of edges with a round solid: their points travel along the edges. Adds to the rows `turning` of side a,
     and writes `curvature` (c, 3, 3) 1/m and `gap` (c,) m of these contacts.
     """
-    edge = np.flatnonzero(c.kind == ContactKind.EDGE_EDGE)
-    a = pair.a
-    if not len(edge) or a.index is None:
+    a, found = pair.a, travelling_edges(pair, view, c)
+    if found is None or a.index is None:
         return
-    x = a.map.points(a.q(view))
-    C = _curvature_of_solid(pair, view, c.point_a[edge])
-    e = x[c.nodes_a[edge, 1]] - x[c.nodes_a[edge, 0]]
-    Ce = np.einsum("mij,mj->mi", C, e)
-    along = np.einsum("mi,mi->m", e, Ce)
-    bent = along * float(pair.b.solid.radius) > _STRAIGHT * np.einsum("mi,mi->m", e, e)
-    edge, C, Ce, along = edge[bent], C[bent], Ce[bent], along[bent]
+    edge, C, Ce, along = found
     curvature[edge] = C - np.einsum("mi,mj->mij", Ce, Ce) / along[:, None, None]
     gap[edge] = along / np.einsum("mi,mi->m", Ce, Ce)
     values = np.zeros((c.count, 3, 3, 3))
     values[edge, 0] = np.einsum("mi,mj->mij", Ce / along[:, None], c.normal[edge])
     values[edge, 1] = -values[edge, 0]
     turning[a.index] = turning[a.index] + a.pull_back(view, _over_points(c.nodes_a, values, c.point_count_a))
+
+
+def travelling_edges(
+    pair: ContactPair, view: RowView, c: ContactSet
+) -> tuple[IndexArray, FloatArray, FloatArray, FloatArray] | None:
+    """Which of the contacts `c` of a pair are of edges whose lowest point above a round solid travels along them, (k,),
+    with the curvature C (k, 3, 3) 1/m of the solid there, C e (k, 3) and e·C e (k,) m of the edges e; None for none.
+    """
+    edge = np.flatnonzero(c.kind == ContactKind.EDGE_EDGE)
+    if not len(edge):
+        return None
+    x = pair.a.points(view)
+    start, end = x[c.nodes_a[edge, 0]], x[c.nodes_a[edge, 1]]
+    e, weight = end - start, c.weights_a[edge, 1:2]
+    C = _curvature_of_solid(pair, view, start + weight * e)
+    Ce = np.einsum("mij,mj->mi", C, e)
+    along = np.einsum("mi,mi->m", e, Ce)
+    bent = along * float(pair.b.solid.radius) > _STRAIGHT * np.einsum("mi,mi->m", e, e)
+    return edge[bent], C[bent], Ce[bent], along[bent]
 
 
 def _over_points(nodes: IntArray, values: FloatArray, point_count: int) -> sparse.csr_matrix:

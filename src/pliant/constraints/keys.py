@@ -1,6 +1,6 @@
 """Row keys: one int64 names a row from step to step, so that its λ is found again. All ranges in one picture.
 
-    bit 63     44 43   42 41   40   39   38 37     20 19      0
+    bit 63     44 43   42 41   40   39   38 37     20 19      0   (bits 43 and 42 in one column)
         ┌────────┬───────┬────┬────┬────┬────┬─────────┬─────────┐
         │   0    │   0   │  0 │  0 │  0 │  0 │    0    │  index  │  drive of an actuator
         │   0    │   0   │  0 │  0 │  0 │  0 │  index  │   row   │  attachment, index ≥ 1
@@ -10,6 +10,9 @@
         │   0    │   0   │  1 │  0 │  0 │  0 │  index  │   row   │  sheath
         │   0    │  01   │  0 │  0 │  0 │  0 │  index  │   row   │  least volume of elements: body, point
         │   0    │  10   │  0 │  0 │  0 │  0 │  index  │   row   │  spring
+        │   0    │  10   │  0 │  0 │  0 │  1 │  index  │   row   │  linear constraint
+        │   0    │  10   │  0 │  0 │  1 │  0 │  index  │   row   │  tie
+        │   0    │  10   │  0 │  1 │  0 │  0 │  index  │   row   │  hold
         └────────┴───────┴────┴────┴────┴────┴─────────┴─────────┘
     contact rows: 3 × contact key + (0 normal, 1 and 2 tangents)
         ┌────────┬──────────┬────────────────────────────────────┐
@@ -49,6 +52,12 @@ VOLUMES = 1 << 42
 """Rows of the least volume of elements: the index is that of the body, the row that of the integration point."""
 SPRINGS = 1 << 43
 """Rows of springs."""
+LINEAR = (1 << 43) + (1 << 38)
+"""Rows of linear constraints."""
+TIES = (1 << 43) + (1 << 39)
+"""Rows of ties."""
+HOLDS = (1 << 43) + (1 << 40)
+"""Rows of holds."""
 _KEYS = 1 << (ROW_BITS + INDEX_BITS)
 """Number of keys of one kind of constraint."""
 RANGES = {
@@ -60,6 +69,9 @@ RANGES = {
     "sheaths": (SHEATHS, SHEATHS + _KEYS),
     "least volumes": (VOLUMES, VOLUMES + _KEYS),
     "springs": (SPRINGS, SPRINGS + _KEYS),
+    "linear constraints": (LINEAR, LINEAR + _KEYS),
+    "ties": (TIES, TIES + _KEYS),
+    "holds": (HOLDS, HOLDS + _KEYS),
     "contacts": (3 * key_base(ContactKind.VERTEX_FACE, 1), 3 * len(ContactKind) * PAIR_LIMIT * EDGE_LIMIT**2),
 }
 """First key of each kind of row, and the one after the last."""

@@ -231,6 +231,11 @@ class Constraint:
     is_contact: ClassVar[bool] = False
     """Whether it is a contact pair, of two sides `a` and `b` with friction `mu`."""
 
+    prescribes: ClassVar[bool] = False
+    """Whether it has a value along the load path of a quasi-static solve: `displacement(q)` now, `spec.value` or a
+    command at the end.
+    """
+
     detects: ClassVar[bool] = False
     """Whether `detect` finds anything; set where a class overrides it."""
 

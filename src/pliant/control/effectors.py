@@ -1,6 +1,5 @@
-"""Effectors: the outputs of an inverse problem, as rows without a force (λ = 0).
-
-δ is the measured value less the target, H its gradient. Rows are weighted in the cost; hard ones are equalities.
+"""Effectors: the outputs of an inverse problem, as rows without a force (λ = 0): δ is the measured value less the
+target, H its gradient. Rows are weighted in the cost; hard ones are equalities.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 
-from pliant.actuators import Cavity, TensionActuator, TensionRows
+from pliant.actuators import Cavity, TensionActuator
 from pliant.actuators.limits import check_rates, largest_change, per_second
 from pliant.constraints.rows import Constraint, Rows, RowView
 from pliant.core.arrays import add_product, frozen
@@ -108,7 +107,6 @@ class Effector(_Effector):
     directions: Any = None
 
     def __post_init__(self) -> None:
-        check_declared(self)
         super().__post_init__()
         if self.points is None and not hasattr(self.where, "position"):
             raise InputError(f"{self.name!r} needs a marker such as robot.tip, or a body and its points")
@@ -220,7 +218,6 @@ class OrientationEffector(_Effector):
     name: str = "orientation"
 
     def __post_init__(self) -> None:
-        check_declared(self)
         super().__post_init__()
         positive(f"length of {self.name!r}", self.length, unit="m")
         if isinstance(self.bodies[0], RigidBody) == (self.region is not None):
@@ -362,7 +359,7 @@ class _ActuatorReading:
 
     def error(self, q: Sequence[FloatArray], target: FloatArray) -> FloatArray:
         own: Any = self.world.constraints[self.constraint]
-        read = own.length(q) if isinstance(own, TensionRows) else own.volume(q[own.index])
+        read = own.length(q) if hasattr(own, "length") else own.volume(q[own.index])
         return np.array([read]) - target
 
 

@@ -23,7 +23,7 @@ from pliant.core.errors import InputError
 _F = TypeVar("_F", bound=Callable[..., Any])
 _LARGEST = 2**62
 """Larger whole numbers fit into no array and no kernel."""
-_CLASSES = {"Rayleigh", "Material", "Region", "Surface", "Mesh", "CellSizes", "Shape", "World", "State", "Run"}
+_CLASSES = {"Rayleigh", "Material", "Region", "Surface", "Mesh", "CellSizes", "Shape", "Volume", "World", "State"}
 """Classes that are checked by name, so that this module imports none of them."""
 
 

@@ -183,8 +183,8 @@ def _volume_cells(path: Path, blocks: Blocks) -> tuple[str, IntArray]:
     found = ", ".join(f"{len(cells)} {kind}" for kind, cells in _gathered(blocks).items()) or "nothing"
     if not volume:
         raise MeshError(
-            f"{path}: no volume cells (the file holds {found}); read a surface with pl.mesh.load_surface, or fill it "
-            "with tetrahedra in a mesher first"
+            f"{path}: no volume cells (the file holds {found}); fill it with tetrahedra, "
+            f'pl.mesh.tetrahedralize("{path}", unit=…), or read it as a surface, pl.mesh.load_surface'
         )
     if len(volume) > 1:
         raise MeshError(f"{path}: several kinds of volume cells ({found}); export the mesh with one of them")

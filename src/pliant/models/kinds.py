@@ -12,6 +12,7 @@ from pliant.models.rigid import RigidBody, RigidModel, Shape, Waypoints
 from pliant.models.rod import Rod, RodLoad, RodModel, Slide, Turn
 from pliant.models.rod.rod_map import RodMap
 from pliant.models.volume import (
+    BodyLoad,
     Fibre,
     PointLoad,
     PressureLoad,
@@ -61,7 +62,7 @@ def skin_kinds() -> dict[str, type]:
     return _SKINS
 
 
-register(Volume, VolumeModel, stored=(Rayleigh, Fibre, PointLoad, TractionLoad, PressureLoad, Support))
+register(Volume, VolumeModel, stored=(Rayleigh, Fibre, PointLoad, TractionLoad, BodyLoad, PressureLoad, Support))
 register(Beam, BeamModel, stored=(Circle, Tube, Rectangle), skin=BeamMap)
 register(Rod, RodModel, stored=(RodLoad, Slide, Taper, Turn), skin=RodMap)
 register(RigidBody, RigidModel, stored=(Shape, Waypoints))

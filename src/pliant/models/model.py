@@ -236,6 +236,11 @@ class Trial:
         """The part of forces, of the shape of dx, that does work in the motions of the model: all, unless reduced."""
         return force
 
+    @property
+    def knows_full_residual(self) -> bool:
+        """Whether `full_residual` can be computed: not where only some integration points remember."""
+        return True
+
     def full_residual(self, along: Residual, push: FloatArray | None) -> Residual:
         """Full-order residual, including reactions at constrained unknowns. `along` is the reduced-order residual,
         `push` the constraint forces already included in it, of the shape of dx, N (and N·m).
@@ -248,6 +253,11 @@ class Trial:
 
     def accept(self, q: FloatArray) -> None:
         """The step is accepted with q at its end."""
+
+    def warnings(self, iterations: int) -> tuple[str, ...]:
+        """What the body reports of its shape at the end of a step of `iterations` linear solves."""
+        found: tuple[str, ...] = self.model.warnings(self.positions())
+        return found
 
     def history(self) -> FloatArray | None:
         """What the material remembers at the end of the step; None where it remembers nothing."""

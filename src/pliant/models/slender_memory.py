@@ -143,9 +143,14 @@ class SlenderMemory:
         """The largest number of branches of a strain."""
         return max(len(relaxation.times) for relaxation in self.relaxations if relaxation is not None)
 
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Shape of a history."""
+        return len(self.stiffness), 1 + self.branches, 6
+
     def start(self, strains: FloatArray) -> FloatArray:
         """The history of a body that is relaxed at `strains` (m, 6)."""
-        history = np.zeros((len(self.stiffness), 1 + self.branches, 6))
+        history = np.zeros(self.shape)
         history[:, 0] = self.stiffness * strains
         return history
 

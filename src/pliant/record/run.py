@@ -106,7 +106,7 @@ class Run:
         """The state of an instant, by its index (−1: the last) or by the time `at` (s), then the nearest one.
 
         It has positions, velocities and time, but neither the forces nor the friction history of its step, so steps
-        from it are not bit for bit those of the run; ``run.replay()`` is.
+        from it are not bit for bit those of the run; ``run.replay()`` is. Materials with memory are relaxed in it.
         """
         if (instant is None) == (at is None):
             raise InputError("state takes an index or a time: run.state(-1), run.state(at=0.5)")

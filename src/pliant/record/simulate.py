@@ -85,7 +85,7 @@ def simulate(
             advance()
             if interrupted():
                 left = f"interrupted at {state.time:g} of {until:g} s; this is the run so far"
-                warnings.warn(f"{left} (Ctrl-C twice ends the program)", PliantWarning, stacklevel=2)
+                warnings.warn(f"{left} (Ctrl-C twice ends the program)", PliantWarning, stacklevel=3)
                 break
     return recorder.run()
 
@@ -104,7 +104,7 @@ class Warned:
         for text in info.warnings if burst is None else (burst,):
             without_numbers = re.sub(r"\d[\d.e+-]*", "", text)
             if without_numbers not in self._told:
-                warnings.warn(f"at {time:g} s: {text}", PliantWarning, stacklevel=3)
+                warnings.warn(f"at {time:g} s: {text}", PliantWarning, stacklevel=4)
             self._told.add(without_numbers)
 
 

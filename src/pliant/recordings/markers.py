@@ -12,7 +12,6 @@ from pliant.core.checks import finite_array, positive
 from pliant.core.errors import InputError
 from pliant.core.one_line import one_line
 from pliant.core.types import FloatArray, IndexArray
-from pliant.models.rigid.frame_map import FrameMap
 
 
 @one_line
@@ -84,7 +83,7 @@ class BoundMarkers:
 
     def _frames(self, q: FloatArray) -> FloatArray:
         """Frames at the feet, (k, 3, 3); a rigid body has one."""
-        if isinstance(self._map, FrameMap):
+        if not hasattr(self._map, "frames"):
             return np.broadcast_to(q[1:4], (len(self.feet), 3, 3))
         return np.asarray(self._map.frames(q))
 

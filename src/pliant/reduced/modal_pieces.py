@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from pliant.core.types import FloatArray, IntArray
 from pliant.materials import Tangent
 from pliant.models.volume.fibre import FibreBars
-from pliant.models.volume.loads import PressureFacets, facet_positions
+from pliant.models.volume.pressure import PressureFacets, facet_positions
 from pliant.models.volume.segments import Segments
 from pliant.solvers.linear.matrix import BlockMatrix
 from pliant.solvers.linear.pattern import BlockPattern
@@ -82,7 +83,7 @@ class ModalFacets:
         pattern = BlockPattern.from_cliques(len(nodes), ptr, own.ravel())
         return cls(nodes, replace(facets, facets=own, positions=facet_positions(own, pattern)), pattern)
 
-    def add_stiffness(self, pressure: float, q: FloatArray, scale: float, motions: FloatArray, A: FloatArray) -> None:
+    def add_stiffness(self, pressure: Any, q: FloatArray, scale: float, motions: FloatArray, A: FloatArray) -> None:
         """Subtract `scale` × Dᵀ sym(∂f/∂q) D of a pressure (Pa) at q (n, 3) from A (m, m), for motions D (3n, m)."""
         values = np.zeros((self.pattern.block_count, 3, 3))
         self.facets.add_stiffness(pressure, q[self.nodes], scale, values)

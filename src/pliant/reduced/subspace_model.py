@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from pliant.models.model import StepStart
 from pliant.models.volume.model import VolumeModel
 from pliant.models.workspace import Workspace
 from pliant.reduced.chart import Chart, CurvedChart, FloatingChart, LinearChart, rigid_motions
+from pliant.reduced.modal_memory import ModalHistory, ModalMemory
 from pliant.reduced.modal_pieces import ModalBars, ModalFacets, ModalPieces
 from pliant.reduced.strain_modes import StrainModes
 from pliant.reduced.subspace import Subspace
@@ -23,12 +24,16 @@ from pliant.reduced.subspace_trial import SubspaceTrial
 OFF = 1e-6
 """Largest distance of a state from the subspace, as a fraction of the size of the body: far above rounding."""
 
+Recalled = tuple[StrainModes, ModalHistory | None]
+"""Strain modes with the laws as they act in a step, and the stresses that it begins with."""
+
 
 @dataclass(frozen=True, eq=False)
 class SubspaceModel(VolumeModel):
     """A `VolumeModel` that moves in the modes of `subspace`; read-outs and contacts see the full volume.
 
-    `chart` maps modes to nodes, `strain` to the integration points in use, `dead` gravity and nodal loads to forces.
+    `chart` maps modes to nodes, `strain` to the integration points in use, `dead` gravity and nodal loads to forces;
+    `memory` and `modal_memory` are those of these points.
     """
 
     subspace: Subspace
@@ -36,6 +41,7 @@ class SubspaceModel(VolumeModel):
     strain: StrainModes
     bars: tuple[ModalBars, ...]
     dead: tuple[FloatArray, ...]
+    modal_memory: ModalMemory | None
 
     @classmethod
     def of(cls, model: VolumeModel, subspace: Subspace) -> SubspaceModel:
@@ -45,10 +51,10 @@ class SubspaceModel(VolumeModel):
                 f'{model.name!r} has anti_locking="volume", whose patches cannot be sampled at integration points: '
                 "reduce the body with anti_locking=True"
             )
-        if model.memory is not None:
+        if model.memory is not None and model.memory.softening is not None:
             raise InputError(
-                f"{model.name!r} is viscoelastic or softens, and a reduced body has no memory of its strains: reduce "
-                "it with the base of its material, or reduce only its contacts (contact_tolerance)"
+                f"{model.name!r} softens, and a reduced body does not know the largest energies of its points: reduce "
+                "it with the base of its pl.materials.Mullins, or reduce only its contacts (contact_tolerance)"
             )
         modes = _zero_at_supports(model, np.array(subspace.modes, np.float64, order="C"))
         if subspace.curvature is not None:
@@ -63,15 +69,18 @@ class SubspaceModel(VolumeModel):
             chart = LinearChart.of(model.rest, _orthonormal(model, modes), model.mass)
         if model.constrained.any():
             _check_constrained(model)
-        chosen = None if subspace.points is None else np.asarray(subspace.points, np.int64)
-        weights = None if subspace.weights is None else np.asarray(subspace.weights, np.float64)
+        chosen, weights = _sampled(subspace)
+        strain = StrainModes.of(model.points, chart.modes, model.laws, model.table, chosen, weights)
+        modal = None if model.memory is None else ModalMemory.of(model.memory, model.points, strain, chosen)
+        given = {own.name: getattr(model, own.name) for own in fields(VolumeModel)}
         parts = chart.modes.reshape(len(model.rest), 3, -1)
-        loads = [model.mass.nodal, *(share for _, share in model.nodal_loads)]
+        loads: list[Any] = [model.mass.nodal, *(getattr(share, "weights", share) for _, share in model.nodal_loads)]
         return cls(
-            **{own.name: getattr(model, own.name) for own in fields(VolumeModel)},
+            **given | {"memory": None if modal is None else replace(modal.memory, _stiffer={})},
             subspace=subspace,
             chart=chart,
-            strain=StrainModes.of(model.points, chart.modes, model.laws, model.table, chosen, weights),
+            strain=strain,
+            modal_memory=modal,
             bars=tuple(ModalBars.of(bar, model.rest, chart.modes) for bar in model.fibres),
             dead=tuple(np.einsum("n,nik->ik", share, parts) for share in loads),
         )
@@ -87,17 +96,45 @@ class SubspaceModel(VolumeModel):
 
     def full_trial(self, start: StepStart) -> Any:
         """The same step of the full-order volume, with reactions at its supports."""
+        if start.scheme.dt or start.scheme.instantaneous:
+            self._check_known("the forces of the full-order volume, such as reactions,")
         return super().trial(start)
+
+    def cell_stress(self, q: FloatArray, history: FloatArray | None = None) -> FloatArray:
+        """Mean Cauchy stress of each cell, (m, 3, 3), Pa."""
+        if history is not None:
+            self._check_known("stresses of cells")
+        return super().cell_stress(q, history)
+
+    @property
+    def knows_all_points(self) -> bool:
+        """Whether its history is that of all integration points of the full-order volume."""
+        return self.modal_memory is None or not self.modal_memory.sampled
+
+    def _check_known(self, what: str) -> None:
+        if not self.knows_all_points:
+            raise InputError(
+                f"{self.name!r} remembers at the {self.strain.B.shape[0]} integration points in use, of "
+                f"{self.points.count}; {what} need all: run the full body, or a Subspace without points and weights"
+            )
 
     def elastic_energy(self, q: FloatArray) -> float:
         """Elastic energy, J, by the integration points in use."""
         return self.strained(self.chart.at(q).y, Tangent.EXACT, 0.0)[0]
 
-    def strained(self, y: FloatArray, tangent: Tangent, scale: float) -> tuple[float, FloatArray, FloatArray]:
-        """Energy (J), internal forces (k,) and `scale` × stiffness (k, k) along the modes at y, fibres included."""
+    def strained(
+        self, y: FloatArray, tangent: Tangent, scale: float, recalled: Recalled | None = None
+    ) -> tuple[float, FloatArray, FloatArray]:
+        """Energy (J), internal forces (k,) and `scale` × stiffness (k, k) along the modes at y, fibres included; of a
+        step with what is `recalled`.
+        """
         parts, slopes = self.chart.parts(y)
         exact = tangent is Tangent.WARPED and not self.is_linear_law  # for the other laws warping has no meaning
-        energy, force, K = self.strain.response(parts, Tangent.EXACT if exact else tangent, scale)
+        kind = Tangent.EXACT if exact else tangent
+        strain, history = (self.strain, None) if recalled is None else recalled
+        energy, force, K = strain.response(parts, kind, scale)
+        if history is not None:  # its stiffness as that of the law's stresses, which other tangents omit or clip
+            history.add(parts, scale if kind is Tangent.EXACT else 0.0, force, K)
         for bars in self.bars:
             energy += bars.add(parts, tangent, scale, force, K)
         return (energy, force, K) if slopes is None else (energy, force @ slopes, slopes.T @ K @ slopes)
@@ -132,6 +169,15 @@ class SubspaceModel(VolumeModel):
                 f"{self.name!r} is {1e3 * away:.3g} mm away from the space of its {self.subspace.size} modes: "
                 "begin from the initial state of the reduced world, or from model.nearest(q)"
             )
+
+
+def _sampled(subspace: Subspace) -> tuple[Any, Any]:
+    """Integration points in use (c,), ascending, and their weights (c,); None where all are."""
+    if subspace.points is None:
+        return None, None if subspace.weights is None else np.asarray(subspace.weights, np.float64)
+    points = np.asarray(subspace.points, np.int64)
+    order = np.argsort(points, kind="stable")
+    return points[order], None if subspace.weights is None else np.asarray(subspace.weights, np.float64)[order]
 
 
 def _zero_at_supports(model: VolumeModel, modes: FloatArray) -> FloatArray:

@@ -18,7 +18,7 @@ from pliant.core.types import FloatArray
 from pliant.materials import Tangent
 from pliant.models.model import GeometricStiffness, Residual, StepStart, System
 from pliant.models.volume.free_rotation import widened, widening, without_moment
-from pliant.models.volume.loads import PressureStiffness
+from pliant.models.volume.pressure import PressureStiffness
 from pliant.models.volume.segments import SegmentStiffness
 from pliant.models.volume.trial import NodalTrial
 from pliant.models.workspace import Workspace
@@ -140,8 +140,25 @@ class SubspaceTrial(NodalTrial):
                 f"a support of {model.name!r} moves, but the modes of a reduced body are zero at its supports: keep "
                 "the full body, or move it by a cable, a force point or an attachment"
             )
+        self._recalled = self._recall()
         chords = self._scheme.memory and model.chart.rigid and bool(self._v.any())
         self._widening = widening(self._q, self._v, model.mass, self._scheme) if chords else None
+
+    def _recall(self) -> Any:
+        """What `SubspaceModel.strained` needs of the memory; None where there is none."""
+        modal, scheme = self.model.modal_memory, self._scheme
+        if modal is None:
+            return None
+        if self._history is None:
+            self._history = modal.memory.start(self._q)
+        return modal.stiffer(scheme), modal.at_start(self._history, scheme)
+
+    def history(self) -> FloatArray | None:
+        """Stresses of the branches at the end of the step at the points in use, see `reduced.modal_memory`."""
+        modal, history = self.model.modal_memory, self._history
+        if modal is None or history is None:
+            return None
+        return modal.memory.after(history, self._scheme, self.positions())
 
     def moved(self, dx: FloatArray, step: FloatArray, scale: float) -> FloatArray:
         """dx followed by scale × step, (n, 3), m; an unconstrained body turns by exp."""
@@ -155,7 +172,7 @@ class SubspaceTrial(NodalTrial):
         x = self.evaluation_point()
         here = self.model.chart.at(x)
         strain = self._strain(x, here)
-        energy, internal, _ = self.model.strained(strain.y, Tangent.EXACT, 0.0)
+        energy, internal, _ = self.model.strained(strain.y, Tangent.EXACT, 0.0, self._recalled)
         along, scale = self._balance(x, here, energy, self._along(x, here, strain, internal))
         return Residual(here.spread(along), scale)
 
@@ -167,7 +184,8 @@ class SubspaceTrial(NodalTrial):
         damping = model.spec.damping
         rate = damping.stiffness * scheme.rate
         once = tangent is Tangent.WARPED  # one pass does for a solve that is not repeated: K(x) is K(q) or near it
-        energy, internal, K = model.strained(strain.y, tangent, scheme.theta + rate if once else scheme.theta)
+        stiffness = scheme.theta + rate if once else scheme.theta
+        energy, internal, K = model.strained(strain.y, tangent, stiffness, self._recalled)
         A = (scheme.inertia + damping.mass * scheme.rate) * here.mass
         if self._widening is not None:
             wide = (self._widening @ here.motions.reshape(len(x), 3, -1)).reshape(here.motions.shape)
@@ -181,7 +199,7 @@ class SubspaceTrial(NodalTrial):
         r = here.spread(along)
         system = SubspaceSystem(model, here, A, r, (r, along), self.workspace, model.warps(tangent))
         for load, facets in model.pressure_loads:
-            pressure = float(self._controls.get(load, load.value))
+            pressure = facets.sampled(self._controls.get(load, load.value))
             system.add_stiffness(PressureStiffness(facets, pressure, x, scheme.theta))
         return system, Residual(r, scale)
 
@@ -190,13 +208,18 @@ class SubspaceTrial(NodalTrial):
         here = self.model.chart.at(self.evaluation_point())
         return here.spread(here.forces(force))
 
+    @property
+    def knows_full_residual(self) -> bool:
+        """Whether the stresses of all integration points are known: those of all branches, or of relaxed ones."""
+        return self.model.knows_all_points or not (self._scheme.dt or self._scheme.instantaneous)
+
     def full_residual(self, along: Residual, push: FloatArray | None) -> Residual:
         """The residual (n, 3), N, of the full-order volume with the forces `push` of rows: includes reactions of
         supports and what the motions cannot balance.
         """
         model = self.model
         own_start = self._q, self._v, self._scheme, self._gravity, self._controls, self.workspace, self._first
-        trial = model.full_trial(StepStart(*own_start, self._supported))
+        trial = model.full_trial(StepStart(*own_start, self._supported, self._history))
         own: Residual = trial.at(self.dx).residual()
         return own if push is None else Residual(own.r + push, max(own.scale, float(np.linalg.norm(push))))
 
@@ -248,11 +271,12 @@ class SubspaceTrial(NodalTrial):
     def _external(self, x: FloatArray, here: Configuration) -> FloatArray:
         """Gravity and loads along the motions, (m,)."""
         model = self.model
-        if model.chart.rigid or model.pressure_loads:
+        values = [self._controls.get(load, load.value) for load, _ in model.nodal_loads]
+        if model.chart.rigid or model.pressure_loads or any(value.ndim > 1 for value in values):
             return here.forces(model.external_forces(x, self._gravity, self._controls))
         along: FloatArray = self._gravity @ model.dead[0]
-        for (load, _), share in zip(model.nodal_loads, model.dead[1:], strict=True):
-            along = along + self._controls.get(load, load.value) @ share
+        for value, share in zip(values, model.dead[1:], strict=True):
+            along = along + value @ share
         return along if here.slopes is None else along @ here.slopes
 
     def _momentum(self, here: Configuration, speed: FloatArray) -> FloatArray:
@@ -272,4 +296,5 @@ class SubspaceTrial(NodalTrial):
         """K of Rayleigh damping along the modes, (k, k), in the middle of the step as of the full-order volume."""
         tangent = Tangent.WARPED if self.model.is_linear_law else Tangent.PROJECTED
         middle = 0.5 * (self._begin().y + self.model.chart.at(self._q + self.dx).y)
-        return self.model.strained(middle, tangent, 1.0)[2]
+        recalled = None if self._recalled is None else (self._recalled[0], None)
+        return self.model.strained(middle, tangent, 1.0, recalled)[2]

@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from pliant.core.types import FloatArray
 from pliant.mesh.queries import Locator
 from pliant.mesh.thickness import wall_chords
 from pliant.models.body import Model
 from pliant.models.volume import VolumeModel
+from pliant.models.volume.mass import cell_masses
 from pliant.models.volume.step_time import model_step_ms
 from pliant.review.finding import Finding
 from pliant.review.frequency import model_frequency
@@ -27,6 +29,10 @@ _ONE_CELL = 0.5
 """Fraction of the chords through thin walls that meet one layer of cells, from which on it is told."""
 _THINNEST = 0.05
 """Fraction of the walls whose thickness counts as that of the thinnest: a single sharp rim is no wall."""
+_INERTIA = {False: 0.05, True: 0.6}
+"""Error of a moment of inertia that is told: of bodies that move freely, and roll or spin, and of supported ones, which
+may twist; two cells across a bar have 0.5 about its axis.
+"""
 _LUMPED = 0.3
 """Fraction of the mass of a body at one node that is told."""
 
@@ -58,7 +64,7 @@ def body_findings(model: Model, gravity: float) -> Iterator[Finding]:
 
 def _material_findings(name: str, spec: Any) -> Iterator[Finding]:
     """Density and stiffness of the materials of a body."""
-    materials = [spec.material, *(material for _, material in spec.inclusions)] if hasattr(spec, "material") else [spec]
+    materials = [spec.material, *(material for _, material in spec.inclusions)] if is_volume(spec) else [spec]
     for material in materials:
         density, young = getattr(material, "density", None), getattr(material, "young", None)
         if density is not None and np.ndim(density) == 0 and not DENSITIES[0] <= density <= DENSITIES[1]:
@@ -92,6 +98,14 @@ def _volume_findings(name: str, model: VolumeModel) -> Iterator[Finding]:
             f"mass of {name}", f"{np.max(mass) / np.sum(mass):.0%} of it at one node", f"less than {_LUMPED:.0%}",
             "attach a pl.RigidBody for a lumped tip: one node carries it on the cells around it alone", fault=True,
         )  # fmt: skip
+    error, axis = excess_inertia(model)
+    if error > _INERTIA[model.is_supported]:
+        direction = ", ".join(f"{x:.2g}" for x in axis)
+        yield Finding(
+            f"mass of {name}", f"at its nodes, a moment of inertia {error:.0%} too large about ({direction})",
+            f"less than {_INERTIA[model.is_supported]:.0%}",
+            "lumped_mass=False where it rolls, spins, twists or rings; bending and statics hardly change",
+        )  # fmt: skip
     single, thin, worst = single_layers(model.mesh)
     if single >= _ONE_CELL:
         yield Finding(
@@ -106,6 +120,27 @@ def _volume_findings(name: str, model: VolumeModel) -> Iterator[Finding]:
             f"mesh of {name}", f"{model.mesh.cell_count} cells, about {step:.0f} ms a step", "10 ms for real time",
             'coarser cells, anti_locking="volume", or pl.reduction.reduce',
         )  # fmt: skip
+
+
+def excess_inertia(model: VolumeModel) -> tuple[float, FloatArray]:
+    """By how much masses at the nodes exceed a principal moment of inertia of the volume, as a fraction, and about
+    which axis (3,); 0 for a consistent mass, and where masses of nodes are given.
+    """
+    spec, mesh, x = model.spec, model.mesh, model.rest
+    if model.mass.blocks is not None or (spec.mass is not None and np.ndim(spec.mass)):
+        return 0.0, np.zeros(3)
+    density = np.array([material.density for material in spec.materials])[spec.cell_materials()]
+    local = cell_masses(mesh, density)
+    local *= model.mass.total / local.sum()
+    x = x - (model.mass.nodal @ x) / model.mass.total
+    corners = x[mesh.cells]
+    exact = np.einsum("mab,mai,mbj->ij", local, corners, corners, optimize=True)
+    lumped = np.einsum("n,ni,nj->ij", model.mass.nodal, x, x)
+    _, axes = np.linalg.eigh(exact)
+    inertias = [np.trace(S) - np.einsum("ik,ij,jk->k", axes, S, axes) for S in (exact, lumped)]
+    errors = inertias[1] / np.maximum(inertias[0], np.finfo(float).tiny) - 1.0
+    worst = int(np.argmax(errors))
+    return float(errors[worst]), axes[:, worst]
 
 
 def is_volume(spec: Any) -> bool:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pliant.constraints import Assembly, Constraint, RowView, assemble, detect, forces_of
+from pliant.constraints.rocking import pushing, rocking_stiffness
 from pliant.core.arrays import transposed_product
 from pliant.core.checks import all_finite
 from pliant.core.immutable import evolve, fresh
@@ -93,6 +94,8 @@ class StepBodies:
         first: StepBodies | None = None,
     ) -> StepBodies:
         """All bodies where they are in `start`, to which `first` led where this is the second part of a step."""
+        if world.timed_loads:
+            controls = world.timed(controls, start.time + (scheme.elapsed if scheme.dt else scheme.interval))
         gravity = controls.get("gravity", world.gravity)
         fixed = scheme, gravity, controls, Workspace() if workspace is None else workspace
         before = [None] * len(world.models) if first is None else first._passed()
@@ -183,6 +186,8 @@ class StepBodies:
         `exact` it is one for full linear solves. With `turning` that of lever arms too.
         """
         world = self.world
+        if self.scheme.dt and world.rocking_pairs:
+            self._add_rocking_stiffness(systems)
         if not world.stiff_constraints:
             return
         x = [trial.evaluation_point() for trial in self.trials]
@@ -195,6 +200,18 @@ class StepBodies:
                 systems[index].add_stiffness(K)
             for index, K in constraint.turning_stiffness(x, lam, self.scheme.theta) if turning else ():
                 systems[index].add_stiffness(K)
+
+    def _add_rocking_stiffness(self, systems: Sequence[System]) -> None:
+        """Add the stiffness of edges and faces that push above round solids, at the last λ."""
+        memories = self.start.memories if self.reactions is None else self.reactions.assembly.memories
+        for index, pair in self.world.rocking_pairs if memories else ():
+            found = pushing(pair, memories[index], *self.last_forces)
+            if found is not None:
+                body: Any = pair.a.index
+                model: Any = self.world.models[body]
+                K = rocking_stiffness(pair, self.view(), *found, model, self.scheme.theta)
+                if K is not None:
+                    systems[body].add_stiffness(K)
 
     @property
     def last_forces(self) -> tuple[IndexArray | None, FloatArray]:

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from pliant.core.checks import non_negative
-from pliant.core.declared import check_declared
 from pliant.core.errors import InputError
 from pliant.core.immutable import evolve
 from pliant.core.one_line import one_line
@@ -50,7 +49,6 @@ class DampedMidpoint(ImplicitMidpoint):
     spectral_radius: float = 0.0
 
     def __post_init__(self) -> None:
-        check_declared(self)
         super().__post_init__()
         if non_negative("spectral_radius", self.spectral_radius) > 1.0:
             raise InputError(f"spectral_radius must be in [0, 1], got {self.spectral_radius!r}: 1 damps nothing")

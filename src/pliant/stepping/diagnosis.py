@@ -47,7 +47,9 @@ def residual(step: Step) -> float:
 
 
 def full_order_residual(step: Step) -> float:
-    """The same of the full-order bodies."""
+    """The same of the full-order bodies; nan where a reduced body does not know all of its stresses."""
+    if not all(trial.knows_full_residual for trial in step.bodies.trials):
+        return float("nan")
     forces = step.bodies.full_order(step.bodies.forces())
     return relative_residual(step.bodies, step.balanced(forces))
 
@@ -95,4 +97,4 @@ def warnings(step: Step) -> tuple[str, ...]:
 
 def shape_warnings(step: Step) -> tuple[str, ...]:
     """What bodies report of their present shapes."""
-    return tuple(text for trial in step.bodies.trials for text in trial.model.warnings(trial.positions()))
+    return tuple(text for trial in step.bodies.trials for text in trial.warnings(step.iterations))

@@ -215,7 +215,8 @@ class StepInfo:
     def full_order_residual(self) -> float:
         """Relative residual of the full-order model at the reduced solution: what reduced bodies cannot balance counts
         as well. Near 1 a reduced body stands where the full one would not: it needs other modes, or more of them. For
-        worlds that are not reduced it is the `residual`. Computed when read.
+        worlds that are not reduced it is the `residual`; nan where a viscoelastic body remembers at few integration
+        points. Computed when read.
         """
         return diagnosis.full_order_residual(self.step)
 

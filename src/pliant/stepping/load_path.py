@@ -28,6 +28,10 @@ from pliant.models.volume.loads import given_wrench
 from pliant.models.workspace import Workspace
 from pliant.stepping.bodies import StepBodies
 from pliant.world import State, World
+from pliant.world.world import TIMED
+
+_SAME = 1e-9
+"""Relative difference of a value below which the start state has it already."""
 
 
 class LoadPath:
@@ -38,13 +42,15 @@ class LoadPath:
     ) -> None:
         self._world, self._state = world, state
         self._interval, self._workspace = interval, workspace
-        self._values = dict(values)
+        self._values = {handle: value for handle, value in values.items() if handle != TIMED}
         self._begin: dict[Any, tuple[Command, float]] = {}
         for index, rows in enumerate(world.constraints):
             if isinstance(rows, ActuatorRows):
                 self._note(index, rows)
-        self._pressures: dict[Any, float] = {
-            load: float(values.get(load, load.value)) for load in world.handles if isinstance(load, PressureLoad)
+            elif rows.prescribes:
+                self._note_value(rows)
+        self._pressures: dict[Any, FloatArray] = {
+            load: np.asarray(values.get(load, load.value)) for load in world.handles if isinstance(load, PressureLoad)
         }
         self._slender = any(model.spec.slender for model in world.models)
         self._wrenches = {
@@ -94,7 +100,8 @@ class LoadPath:
             unit = handle.kinds[1 if command.by_force else 0][1] if hasattr(handle, "kinds") else ""
             found.append((abs(s * (command.amount - begin)), f"{handle.name!r} at {amount:.4g} {unit}".rstrip()))
         for load, pressure in self._pressures.items():
-            found.append((abs(s * pressure), f"pressure on {load.body.name!r} at {s * pressure:.4g} Pa"))
+            most = s * float(np.ravel(pressure)[np.argmax(np.abs(pressure))])
+            found.append((abs(most), f"pressure on {load.body.name!r} at {most:.4g} Pa"))
         found.sort(key=lambda pair: -pair[0])
         return ", ".join(text for _, text in found[:3])
 
@@ -155,6 +162,13 @@ class LoadPath:
             work, square = work - float(np.vdot(r, change)), square + float(np.vdot(change, change))
         return min(max(work / square, 0.0), 1.0) if square else 0.0
 
+    def _note_value(self, rows: Any) -> None:
+        """Remember the value of a constraint at the start, where it has to change."""
+        command = self._values.get(rows.spec) or Command(by_force=False, amount=rows.spec.value)
+        begin = float(rows.displacement(self._state.q))
+        if abs(command.amount - begin) > _SAME * max(abs(command.amount), abs(begin)):
+            self._begin[rows.spec] = (command, begin)
+
     def _note(self, index: int, rows: ActuatorRows) -> None:
         """Remember what an actuator does at the start; one without a command lets its force go."""
         state, handle = self._state, rows.spec
@@ -174,7 +188,7 @@ class LoadPath:
         self._begin[handle] = (command, displacement_in(state, index, rows))
 
 
-def displacement_in(state: State, index: int, rows: ActuatorRows) -> float:
+def displacement_in(state: State, index: int, rows: Any) -> float:
     """Displacement of the actuator of `rows`, constraint `index` of the world, in `state`, m (m³, rad)."""
     memory = state.memories[index] if index < len(state.memories) else None
     angle = getattr(memory, "angle", None)

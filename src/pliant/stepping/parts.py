@@ -15,6 +15,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from pliant.actuators.cavity import CavityRows
 from pliant.actuators.drive import ActuatorRows
 from pliant.actuators.limits import Command
 from pliant.constraints import RowLaw, forces_of
@@ -150,6 +151,22 @@ def _with_collapsing(points: dict[int, IndexArray], attempt: Step) -> dict[int, 
     return made
 
 
+def _collapse(step: Step) -> str:
+    """What a step says whose elements invert at once: the body, and what may be the cause in this world."""
+    names = ", ".join(repr(trial.model.name) for trial in step.bodies.trials if trial.is_inverted())
+    text = f"elements{' of ' * bool(names)}{names} invert within {100 * SHORTEST:g} % of the motion of a step, up to "
+    text += f"{_reach(step):.2g} m: "
+    if any(isinstance(one, CavityRows) for one in step.bodies.world.constraints):
+        return text + (
+            "a chamber may be beyond the pressure that its wall holds; take lower pressures, a smaller dt, smaller "
+            "changes of the commands, or a finer mesh where it is compressed most"
+        )
+    return text + (
+        "it may be squeezed more than it can give, between what moves as commanded (supports, links, obstacles); take "
+        "smaller travels, a smaller dt, smaller changes of the commands, or a finer mesh where it is compressed most"
+    )
+
+
 def _cut(step: Step) -> Step:
     """The step at the largest fraction 0.7ᵏ of its motion that inverts no element. Gaps change in proportion, so that a
     shorter motion meets no contact that the whole does not meet; commanded displacements lag behind, and so do
@@ -165,11 +182,7 @@ def _cut(step: Step) -> Step:
     ):
         fraction *= SHORTER
         if fraction < SHORTEST:
-            raise ConvergenceError(
-                f"elements invert within {100 * SHORTEST:g} % of the motion of a step, up to {_reach(step):.2g} m: a "
-                "chamber may be beyond the pressure that its wall holds; take lower pressures, a smaller dt, smaller "
-                "changes of the commands, or a finer mesh where it is compressed most"
-            )
+            raise ConvergenceError(_collapse(step))
         shorter = bodies.at([fraction * x for x in bodies.dx])
     if fraction == 1.0:
         return step
@@ -205,8 +218,9 @@ def first_part(whole: Step, fraction: float) -> Step:
     bodies = whole.bodies
     values, start = dict(bodies.controls), bodies.start
     for index, rows in enumerate(whole.world.constraints):
-        command = values.get(rows.spec) if isinstance(rows, ActuatorRows) else None
-        if isinstance(rows, ActuatorRows) and isinstance(command, Command) and not command.by_force:
+        commanded = isinstance(rows, ActuatorRows) or rows.prescribes
+        command = values.get(rows.spec) if commanded else None
+        if isinstance(command, Command) and not command.by_force:
             began = displacement_in(start, index, rows)
             values[rows.spec] = replace(command, amount=began + fraction * (command.amount - began))
     return evolve(whole, bodies=evolve(bodies, controls=values).loaded(fraction * bodies.load_fraction))

@@ -159,7 +159,8 @@ def world_ranges(world: World) -> Iterator[Range]:
             yield replace(scalar(handle, unit, factor, (r.low, r.high, r.start), r.make), missing=r.missing)
     for model in world.volumes:
         for load in [load for load, _ in (*model.nodal_loads, *model.pressure_loads)]:
-            yield _load_range(load)
+            if type(load) in _SHOWN_LOADS and load.amplitude is None and load.value.shape in ((), (3,)):
+                yield _load_range(load)  # a slider cannot set a field, and would end an amplitude
         for support in dict.fromkeys(support for support, _, _ in model.supports):
             yield _support_range(support, model.rest)
     models: list[Any] = list(world.models)

@@ -83,7 +83,10 @@ def materials_of(world: World) -> list[tuple[str, Material]]:
 
 
 def stiffened(material: Material, factor: float) -> Material:
-    """`material` with all its moduli times `factor`."""
+    """`material` with all its moduli times `factor`; those of the base of a material with memory."""
+    base = getattr(material, "base", None)
+    if base is not None:
+        return replace(material, base=stiffened(base, factor))  # type: ignore[call-arg]
     own = {item.name: getattr(material, item.name) for item in fields(material) if item.name in MODULI}  # type: ignore[arg-type]
     return replace(material, **{name: factor * value for name, value in own.items() if value is not None})  # type: ignore[type-var]
 

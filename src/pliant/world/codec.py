@@ -19,8 +19,11 @@ from pliant.collision import Box, Capsule, Cylinder, MeshObstacle, Pipe, Plane, 
 from pliant.constraints.attachment import Attachment
 from pliant.constraints.channel import Channel
 from pliant.constraints.facing import Facing
+from pliant.constraints.hold import Hold
+from pliant.constraints.linear import LinearConstraint, Term
 from pliant.constraints.sheath import Sheath
 from pliant.constraints.spring import Spring
+from pliant.constraints.tie import Tie
 from pliant.core.errors import InputError
 from pliant.materials import (
     Corotated,
@@ -47,7 +50,7 @@ _CLASSES: dict[str, type] = {
         *(Mesh, Surface, Subspace),
         *(Corotated, Linear, MooneyRivlin, NeoHookean, Ogden, StVenantKirchhoff, Yeoh),
         *(CoupledMooneyRivlin, CoupledOgden, Mullins, Viscoelastic),
-        *(Attachment, Channel, Facing, Sheath, Spring),
+        *(Attachment, Channel, Facing, Hold, LinearConstraint, Sheath, Spring, Term, Tie),
         *(Cable, Cavity, ForcePoint, Slider, Hinge, Layer, Stiffness, BaseDrive, Tendon),
         *(ContactBasis, ContactPoints, Training),
         *(Obstacle, Plane, Sphere, Capsule, Box, Cylinder, Pipe, Tubes),

@@ -16,9 +16,12 @@ from pliant.constraints.channel import Channel, ChannelRows
 from pliant.constraints.colliders import Collider
 from pliant.constraints.contact import ContactPair
 from pliant.constraints.facing import Facing, FacingPair
+from pliant.constraints.hold import Hold, HoldRows
+from pliant.constraints.linear import LinearConstraint, LinearRows
 from pliant.constraints.rows import Constraint, RowView
 from pliant.constraints.sheath import Sheath, SheathRows
 from pliant.constraints.spring import Spring, SpringRows
+from pliant.constraints.tie import Tie, TieRows
 from pliant.core.checks import finite_array, non_negative, positive
 from pliant.core.declared import declared
 from pliant.core.errors import InputError
@@ -29,7 +32,7 @@ from pliant.models.body import Body, ContactRole, Model, Parts
 from pliant.models.kinds import compiled
 from pliant.models.rigid import Obstacle
 from pliant.models.rod import RodLoad
-from pliant.models.volume import Fibre, PointLoad, PressureLoad, Support, TractionLoad
+from pliant.models.volume import BodyLoad, Fibre, PointLoad, PressureLoad, Support, TractionLoad
 from pliant.solvers.contact.loading import load_friction_kernels
 from pliant.world.state import name_of
 from pliant.world.world import Pair, Source, World
@@ -38,8 +41,11 @@ Thing = TypeVar("Thing")
 
 OVERLAP = 0.01
 """Initial overlap that counts as touching, as a fraction of the margin: meshes in contact differ by rounding."""
-_LOADS = (PointLoad, TractionLoad, PressureLoad, RodLoad)
-_PARTS: tuple[Any, ...] = (Obstacle, Actuator, Fibre, Channel, Sheath, _LOADS, Support, Facing, Attachment, Spring)
+_LOADS = (PointLoad, TractionLoad, BodyLoad, PressureLoad, RodLoad)
+_PARTS: tuple[Any, ...] = (
+    *(Obstacle, Actuator, Fibre, Channel, Sheath, _LOADS, Support, Facing, Attachment, Spring),
+    *(LinearConstraint, Tie, Hold),
+)
 """What a scene contains beside bodies, in the order in which it is saved."""
 
 
@@ -191,6 +197,9 @@ class Scene:
         constraints += [ChannelRows.build(spec, models, k) for k, spec in enumerate(parts[Channel])]
         constraints += [SheathRows.build(spec, models, k) for k, spec in enumerate(parts[Sheath])]
         constraints += [SpringRows.build(spec, models, k) for k, spec in enumerate(parts[Spring])]
+        constraints += [LinearRows.build(spec, models, k) for k, spec in enumerate(parts[LinearConstraint])]
+        constraints += [TieRows.build(spec, models, k) for k, spec in enumerate(parts[Tie])]
+        constraints += [HoldRows.build(spec, models, k) for k, spec in enumerate(parts[Hold])]
         sides = _Sides(models)
         pairs = [_detected(pair, _contact_pair(pair, sides, k)) for k, pair in enumerate(self._pairs, start=1)]
         facings = [FacingPair.build(spec, models, k) for k, spec in enumerate(parts[Facing], start=len(pairs) + 1)]
@@ -201,7 +210,7 @@ class Scene:
         return World(
             models=models,
             gravity=self.gravity.copy(),
-            handles=frozenset([*parts[_LOADS], *parts[Support], *parts[Actuator]]),
+            handles=frozenset([*parts[_LOADS], *parts[Support], *parts[Actuator], *parts[LinearConstraint]]),
             constraints=(*constraints, *pairs, *facings),
             obstacles=tuple(parts[Obstacle]),
             source=Source(

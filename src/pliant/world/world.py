@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from pliant.constraints.contact import ContactPair
+from pliant.constraints.rocking import rocking_pairs
 from pliant.constraints.rows import Constraint
 from pliant.core.declared import declared
 from pliant.core.display import display_html
@@ -22,6 +24,9 @@ from pliant.models.volume import VolumeModel
 from pliant.world.belonging import check_belongs
 from pliant.world.controls import resolve_controls
 from pliant.world.state import State, name_of
+
+TIMED = "timed loads"
+"""Key of the loads among controls whose values follow from their amplitudes."""
 
 
 @one_line
@@ -125,6 +130,11 @@ class World:
         return tuple(constraint for constraint in self.constraints if constraint.stiff_models)
 
     @cached_property
+    def rocking_pairs(self) -> tuple[tuple[int, ContactPair], ...]:
+        """Indices of the contact pairs of soft bodies with round solids among the constraints, and the pairs."""
+        return rocking_pairs(self.constraints, self.models)
+
+    @cached_property
     def continuous_pairs(self) -> tuple[Constraint, ...]:
         """The contact pairs that are detected continuously."""
         return tuple(constraint for constraint in self.constraints if getattr(constraint, "continuous", False))
@@ -219,6 +229,19 @@ class World:
             raise InputError(f"{name_of(a)} and {name_of(b)} do not collide in this world; add scene.collide(a, b)")
         return found
 
+    @cached_property
+    def timed_loads(self) -> tuple[Any, ...]:
+        """The loads with an amplitude over time."""
+        return tuple(load for load in self.handles if getattr(load, "amplitude", None) is not None)
+
+    def timed(self, values: Mapping[Any, Any], time: float) -> dict[Any, Any]:
+        """Checked controls `values` with what loads with an amplitude are at `time` (s), where none controls them.
+        ``values[TIMED]`` names these: in another part of the step they are evaluated anew.
+        """
+        before = values.get(TIMED, ())
+        chosen = [load for load in self.timed_loads if load not in values or load in before]
+        return {**values, **{load: load.value_at(time) for load in chosen}, TIMED: tuple(chosen)}
+
     def controls(self, controls: Mapping[Any, Any] | None) -> dict[Any, FloatArray]:
         """Controls checked and turned into arrays by handle."""
         return resolve_controls(controls, self.handles)
@@ -226,7 +249,7 @@ class World:
     def energy(self, state: State, controls: Mapping[Any, Any] | None = None) -> dict[str, float]:
         """Energies in J: "kinetic", "elastic", "potential" (gravity and loads, up to a constant) and their "total"."""
         check_belongs(state, self)
-        return self.energy_at(state, self.controls(controls))
+        return self.energy_at(state, self.timed(self.controls(controls), state.time))
 
     def energy_at(self, state: State, values: Mapping[Any, FloatArray]) -> dict[str, float]:
         """`energy` with checked controls."""

@@ -113,3 +113,12 @@ def test_a_surface_load_needs_whole_facets(load):
     scene.add(load(body))
     with pytest.raises(InputError, match="contains no surface facet"):
         scene.compile()
+
+
+def test_a_point_load_takes_node_indices():
+    scene, body = scene_of()
+    scene.add(pl.PointLoad(body, [0, 2], (0, 0, 4.0)))
+    model = scene.compile().models[0]
+    force = model.external(model.rest, np.zeros(3), {})[1]
+    assert force[[0, 2], 2].tolist() == [2.0, 2.0]
+    assert np.count_nonzero(force) == 2

@@ -4,11 +4,8 @@ import numpy as np
 import pytest
 
 import pliant as pl
-from pliant.core.errors import InputError
 from pliant.models.scheme import euler_scheme
 from pliant.models.volume.memory import Remembered
-from pliant.reduced import Subspace
-from pliant.reduced.subspace_model import SubspaceModel
 from pliant.solvers.linear.matrix import BlockMatrix
 
 RUBBER = pl.materials.NeoHookean(young=1e5, poisson=0.45, density=1e3)
@@ -92,12 +89,3 @@ def test_only_viscoelastic_parts_remember():
     plain, _ = beam(RUBBER)
     assert plain.models[0].memory is None
     assert pl.ImplicitEuler(dt=0.01)(plain, plain.initial_state())[0].histories == ()
-
-
-def test_a_reduced_body_has_no_memory():
-    world, body = beam()
-    (model,) = world.models
-    modes = np.zeros((*model.rest.shape, 1))
-    modes[-4:, 2] = 1.0
-    with pytest.raises(InputError, match="viscoelastic"):
-        SubspaceModel.of(model, Subspace(body, modes.reshape(-1, 1), rest=model.rest))

@@ -156,6 +156,23 @@ def test_a_virgin_body_moves_as_its_base_until_it_unloads():
     assert soft_state.q[0][-1, 2] < plain_state.q[0][-1, 2] - 1e-4, "it hangs lower once it is soft"
 
 
+@pytest.mark.parametrize(("tolerance", "m"), [(None, 2.0), (1e-6, 2.0), (None, 200.0)])
+def test_one_linear_solve_warns_where_it_does_not_follow_the_softening(tolerance, m):
+    """A width m of 0.2 % of the largest energy: one solve gains energy and says so, a tolerance does not."""
+    world, _ = beam(pl.materials.Mullins(RUBBER, r=1.3, m=m))
+    state, step = world.initial_state(), pl.ImplicitEuler(dt=0.005, tolerance=tolerance)
+    energies, texts = [], []
+    for _ in range(50):
+        state, info = step(world, state)
+        energies.append(world.energy(state)["total"])
+        texts += [text for text in info.warnings if "softening" in text]
+    gained = np.diff(energies).max() > 1e-3 * np.abs(energies).max()
+    assert gained == (tolerance is None and m < 100.0)
+    assert bool(texts) == gained
+    if texts:
+        assert "tolerance" in texts[0]
+
+
 def test_what_does_not_soften_says_so():
     world, body = beam()
     (model,) = world.models

@@ -15,6 +15,7 @@ import numpy as np
 
 from pliant.collision.closest import dot
 from pliant.collision.contacts import ContactKind, ContactSet, key_base
+from pliant.collision.narrow.sphere_faces import other_face_contacts, sphere_face_contact
 from pliant.collision.solids.obstacles import Capsule, Cylinder, Distance, Pipe, Sphere, across
 from pliant.collision.surface import EDGE_LIMIT, CollisionSurface
 from pliant.core.arrays import frozen
@@ -88,6 +89,37 @@ def on_listed_edge(nearest: ContactSet, edges: ContactSet) -> bool:
         return False
     ends = np.sort(nearest.nodes_a[0][nearest.weights_a[0] > _END])
     return len(ends) == 2 and bool((np.sort(edges.nodes_a[:, :2], axis=1) == ends).all(axis=1).any())
+
+
+def sphere_contacts(
+    surface: CollisionSurface,
+    points: FloatArray,
+    solid: Sphere | Capsule,
+    pose: FloatArray,
+    start: tuple[FloatArray, FloatArray],
+    listed: ContactSet,
+    *,
+    margin: float,
+    pair: int,
+    steps: bool,
+) -> list[ContactSet]:
+    """Contacts of a sphere, or of both ends of a capsule, at `pose` (4, 3) with faces of `surface` at `points` (n, 3)
+    m, beside those `listed` of edges. `start` are points and pose at the start of the step. Dynamic `steps` also have
+    the point nearest to the centre where it lies on an edge, and faces that are hardly farther: a quasi-static solve
+    does not converge with these, which come and go while it iterates.
+    """
+    found = []
+    for feature, center in enumerate(solid.centers):
+        now, then = (place[0] + place[1:] @ center for place in (pose, start[1]))
+        given = surface, points, now, float(solid.radius)
+        options: dict[str, Any] = {
+            "margin": margin, "pair": pair, "start": (start[0], then), "feature": feature, "dip": DIP,
+        }  # fmt: skip
+        nearest = sphere_face_contact(*given, on_edges=steps, **options)
+        found.append(nearest if not on_listed_edge(nearest, listed) else nearest.selected(slice(0)))
+        if steps:
+            found.append(other_face_contacts(*given, **options))
+    return found
 
 
 def rim_contacts(

@@ -32,7 +32,8 @@ from pliant.models.slender_memory import SlenderMemory
 from pliant.models.supports import Claim, claimed, prescribed
 from pliant.models.surfaces import ContactShape, Skin
 from pliant.models.volume.blocks import BlockModel
-from pliant.models.volume.loads import PointLoad, even_weights, facet_positions, given_wrench
+from pliant.models.volume.loads import PointLoad, even_weights, given_wrench
+from pliant.models.volume.pressure import facet_positions
 from pliant.models.volume.support import Support
 from pliant.solvers.linear.factor import CholeskyFactor
 from pliant.solvers.linear.pattern import BlockPattern
@@ -118,9 +119,9 @@ class BeamModel(BlockModel):
         )
 
     @property
-    def remembers(self) -> bool:
-        """Whether a strain has a memory or a damping of its own."""
-        return self.memory is not None
+    def history_shape(self) -> tuple[int, ...] | None:
+        """Shape of what its strains remember; None where they have neither a memory nor a damping of their own."""
+        return None if self.memory is None else self.memory.shape
 
     @property
     def node_count(self) -> int:

@@ -93,9 +93,9 @@ class RodModel(Model):
         )
 
     @property
-    def remembers(self) -> bool:
-        """Whether a strain has a memory or a damping of its own."""
-        return self.memory is not None
+    def history_shape(self) -> tuple[int, ...] | None:
+        """Shape of what its strains remember; None where they have neither a memory nor a damping of their own."""
+        return None if self.memory is None else self.memory.shape
 
     @cached_property
     def free(self) -> IndexArray:

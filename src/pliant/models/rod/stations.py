@@ -17,6 +17,7 @@ from pliant.core.types import FloatArray, IntArray
 from pliant.models.beam.section import section_at
 from pliant.models.rod import inertia, kinematics
 from pliant.models.rod.rod import Rod
+from pliant.models.volume.fields import TimedLoad, checked_amplitude
 from pliant.models.volume.loads import PointLoad
 
 GAUSS_POINTS = 3
@@ -25,17 +26,19 @@ GAUSS_POINTS = 3
 
 @one_line
 @dataclass(frozen=True, eq=False)
-class RodLoad:
+class RodLoad(TimedLoad):
     """A dead force (N, (3,)) and a dead moment (N·m, (3,)) on a `pl.Rod` at the arc length `at` (m, from its base).
 
     Both keep their direction in the world. As a control: a new force, or a new `pl.Wrench`. At the ends of sections a
-    `pl.PointLoad` with their node indices does the same.
+    `pl.PointLoad` with their node indices does the same. `amplitude` multiplies both over time: a function of t (s) or
+    pairs [(t, factor), …]; a control takes its place.
     """
 
     body: Any
     at: float
     force: Any
     moment: Any = (0.0, 0.0, 0.0)
+    amplitude: Any = None
 
     def __post_init__(self) -> None:
         check_declared(self)
@@ -46,6 +49,12 @@ class RodLoad:
         if not 0.0 <= at <= length * (1.0 + 1e-12):
             raise InputError(f"at of a RodLoad is {at:g} m; {self.body.name!r} goes from 0 to {length:g} m")
         assert self.wrench.shape == (2, 3)
+        object.__setattr__(self, "amplitude", checked_amplitude("RodLoad", self.amplitude))
+
+    @property
+    def value(self) -> FloatArray:  # type: ignore[override]
+        """Force (N) and moment (N·m), (2, 3)."""
+        return self.wrench
 
     @property
     def wrench(self) -> FloatArray:

@@ -49,7 +49,7 @@ class Mass:
 
 def build_mass(mesh: Mesh, pattern: BlockPattern, density: FloatArray, mass: Any, *, lumped: bool) -> Mass:
     """Mass from the density of each cell (m,) in kg/m³, or from `mass`: total in kg, or kg at each node (n,)."""
-    local = _cell_masses(mesh, density)
+    local = cell_masses(mesh, density)
     nodal = _lumped(mesh, local)
     blocks = None
     if not lumped:
@@ -70,7 +70,7 @@ def build_mass(mesh: Mesh, pattern: BlockPattern, density: FloatArray, mass: Any
     return Mass(given, None, pattern)
 
 
-def _cell_masses(mesh: Mesh, density: FloatArray) -> FloatArray:
+def cell_masses(mesh: Mesh, density: FloatArray) -> FloatArray:
     """∫ ρ NₐNᵦ of each cell, (m, k, k), kg."""
     xi, weights = gauss(mesh.element, MASS_DEGREE[mesh.element])
     N = shape(mesh.element, xi)

@@ -29,13 +29,15 @@ from pliant.models.volume import assembly, halved, readouts
 from pliant.models.volume.barycentric import BarycentricMap, NodeMap
 from pliant.models.volume.blocks import BlockModel, ConstrainedFactor
 from pliant.models.volume.fibre import FibreBars
+from pliant.models.volume.fields import FieldForces, nodal_forces
 from pliant.models.volume.flat_cells import warn_of_flat_cells
 from pliant.models.volume.halved import Divisions, PointSet
-from pliant.models.volume.loads import Load, PressureFacets, PressureLoad
+from pliant.models.volume.loads import Load, PressureLoad
 from pliant.models.volume.mass import Mass, build_mass
 from pliant.models.volume.memory import Memory
 from pliant.models.volume.patches import MEAN
 from pliant.models.volume.points import Points, build_points, node_cliques
+from pliant.models.volume.pressure import PressureFacets
 from pliant.models.volume.shape_limits import flips, largest_square, least_determinant
 from pliant.models.volume.split import Split, chosen_points, volume_points
 from pliant.models.volume.tetrahedra import assemble_tetrahedra
@@ -64,7 +66,7 @@ class VolumeModel(BlockModel):
     split: Split | None
     mass: Mass
     constrained: BoolArray
-    nodal_loads: tuple[tuple[Load, FloatArray], ...]
+    nodal_loads: tuple[tuple[Load, FloatArray | FieldForces], ...]
     pressure_loads: tuple[tuple[PressureLoad, PressureFacets], ...]
     supports: tuple[Claim, ...]
     fibres: tuple[FibreBars, ...]
@@ -106,7 +108,7 @@ class VolumeModel(BlockModel):
             split=split,
             mass=build_mass(mesh, pattern, density, spec.mass, lumped=spec.lumped_mass),
             constrained=constrained,
-            nodal_loads=tuple((x, x.nodal_weights(mesh)) for x in parts.loads if not isinstance(x, PressureLoad)),
+            nodal_loads=tuple((x, x.nodal_share(mesh)) for x in parts.loads if not isinstance(x, PressureLoad)),
             pressure_loads=tuple((x, PressureFacets.of(x, mesh, pattern)) for x in pressures),
             supports=claims,
             fibres=tuple(replace(bar, segments=bar.segments.placed(pattern)) for bar in bars),
@@ -352,7 +354,7 @@ class VolumeModel(BlockModel):
         force = self._dead_forces(gravity, values)
         potential = -float(np.vdot(force, q))
         for pressure, facets in self.pressure_loads:
-            potential += facets.add(float(values.get(pressure, pressure.value)), writable(q), force)
+            potential += facets.add(values.get(pressure, pressure.value), writable(q), force)
         return potential, force
 
     def external_forces(self, q: FloatArray, gravity: FloatArray, values: Mapping[Any, Any]) -> FloatArray:
@@ -370,14 +372,14 @@ class VolumeModel(BlockModel):
     def _dead_forces(self, gravity: FloatArray, values: Mapping[Any, Any]) -> FloatArray:
         """Forces (n, 3), N, that do not depend on q."""
         force = self.mass.nodal[:, None] * gravity
-        for load, weights in self.nodal_loads:
-            force += weights[:, None] * values.get(load, load.value)
+        for load, share in self.nodal_loads:
+            force += nodal_forces(share, values.get(load, load.value))
         return force
 
     def add_load_stiffness(self, q: FloatArray, scale: float, values: Mapping[Any, Any], blocks: FloatArray) -> None:
         """Add `scale` × (−∂f_ext/∂q), symmetrised, to the blocks."""
         for pressure, facets in self.pressure_loads:
-            facets.add_stiffness(float(values.get(pressure, pressure.value)), writable(q), scale, blocks)
+            facets.add_stiffness(values.get(pressure, pressure.value), writable(q), scale, blocks)
 
     def prescribed(self, values: Mapping[Any, Any]) -> FloatArray:
         """Prescribed positions (n, 3), m, of constrained unknowns; the rest shape elsewhere."""

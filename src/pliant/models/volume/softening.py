@@ -4,7 +4,8 @@ The stress of the shear part is η P with P = ∂W/∂F, and its derivative η C
 and positive semi-definite where η C is. Assembly of the virgin law is left as it is; here (η − 1) P and its derivative
 are added. η is continuous at the largest energy Wₘ of the step's start and η′ jumps there, from that of unloading to
 zero. A point begins a step at that kink where it was loaded last: it counts as loading, so that a step which unloads it
-is seen from the second linearisation on.
+is seen from the second linearisation on. Newton's iteration passes the kink, as η P is the gradient of a potential with
+convex kinks. One linear solve does not where η changes far within a step, and may gain energy: `missed` measures it.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from pliant.materials.mullins import Softening
 from pliant.materials.response import lane_response
 from pliant.materials.rotations import EIGEN, LANES, stretch_lanes
 from pliant.models.volume import assembly, halved
-from pliant.models.volume.assembly import gather_gradients
+from pliant.models.volume.assembly import _rotated_blocks, gather_gradients
 from pliant.models.volume.points import Points
 
 _SLOPE = 2.0 / sqrt(pi)
@@ -113,6 +114,19 @@ class Softened:
         """The same, and `stiffness` × its derivative of the kind `tangent` to the blocks `values` (b, 3, 3), N/m."""
         self._add(q, stiffness, tangent, values, force)
 
+    def missed(self, q: FloatArray, x: FloatArray) -> float:
+        """Difference between η at x (n, 3), m, and its linearisation at q that one percent of the volume exceeds."""
+        own, (before, after) = self.of, (self.of.energies(q), self.of.energies(x))
+        eta = own.factors(before, self.largest)
+        inverse, m, beta = own.coefficients[own.points.material].T
+        scale = np.maximum(m + beta * self.largest, 1e-300)
+        z = (self.largest - before) / scale
+        slope = np.where(z > 0.0, inverse * _SLOPE * np.exp(-(np.minimum(z, 20.0) ** 2)) / scale, 0.0)
+        off = np.abs(own.factors(after, self.largest) - np.clip(eta + slope * (after - before), 0.0, 1.0))
+        order = np.argsort(off)
+        heavier = np.cumsum(own.points.weight[order]) >= 0.99 * own.points.weight.sum()
+        return float(off[order][np.argmax(heavier)])
+
     def _add(self, q: FloatArray, stiffness: float, tangent: Tangent, values: Any, force: FloatArray) -> None:
         own = self.of
         p = own.points
@@ -166,27 +180,31 @@ def soften(  # type: ignore[no-untyped-def]
                 g[k, i] = V[0, i] * x + V[1, i] * y + V[2, i] * z
                 force[n, i] += less * w * f[k, i]
         if scale != 0.0:
-            _add_blocks(values, positions, pair, count, scale * w * less, g, T, U, scale * w * slope, f)
+            _rotated_blocks(values, positions, pair, g, count, scale * w * less, T, U)
+            if slope > 0.0:
+                root = sqrt(scale * w * slope)
+                for k in range(count):
+                    for i in range(3):
+                        f[k, i] *= root
+                _add_outer(values, positions, pair, count, f)
         pair += count * (count + 1) // 2
 
 
 @inline
-def _add_blocks(values, positions, pair, count, c, g, T, U, d, f):  # type: ignore[no-untyped-def]
-    """Blocks c U K̂ Uᵀ + d fₐ fᵦᵀ of one point from g = Vᵀ G and f = P G; K̂ of the tangent T as in `assembly`."""
-    K = np.empty((3, 3))
+def _add_outer(values, positions, pair, count, f):  # type: ignore[no-untyped-def]
+    """Blocks fₐ fᵦᵀ of one point."""
     for a in range(count):
+        x, y, z = f[a, 0], f[a, 1], f[a, 2]
         for b in range(a + 1):
-            for i in range(3):
-                j, k = (i + 1) % 3, (i + 2) % 3
-                # T holds pairs in the order 01, 02, 12: that of i and j is i + j − 1
-                K[i, i] = T[i] * g[a, i] * g[b, i] + T[5 + i + j] * g[a, j] * g[b, j] + T[5 + i + k] * g[a, k] * g[b, k]
-                K[i, j] = T[2 + i + j] * g[a, i] * g[b, j] + T[8 + i + j] * g[a, j] * g[b, i]
-                K[i, k] = T[2 + i + k] * g[a, i] * g[b, k] + T[8 + i + k] * g[a, k] * g[b, i]
-            block = values[positions[pair]]
+            u, v, w = f[b, 0], f[b, 1], f[b, 2]
+            K = values[positions[pair]]
             pair += 1
-            for i in range(3):
-                x = U[i, 0] * K[0, 0] + U[i, 1] * K[1, 0] + U[i, 2] * K[2, 0]
-                y = U[i, 0] * K[0, 1] + U[i, 1] * K[1, 1] + U[i, 2] * K[2, 1]
-                z = U[i, 0] * K[0, 2] + U[i, 1] * K[1, 2] + U[i, 2] * K[2, 2]
-                for j in range(3):
-                    block[i, j] += c * (x * U[j, 0] + y * U[j, 1] + z * U[j, 2]) + d * f[a, i] * f[b, j]
+            K[0, 0] += x * u
+            K[0, 1] += x * v
+            K[0, 2] += x * w
+            K[1, 0] += y * u
+            K[1, 1] += y * v
+            K[1, 2] += y * w
+            K[2, 0] += z * u
+            K[2, 1] += z * v
+            K[2, 2] += z * w

@@ -70,7 +70,8 @@ class Volume(Body):
     damping
         `pl.Rayleigh(mass=…, stiffness=…)`.
     lumped_mass
-        False for the mass matrix consistent with the shape functions.
+        False for the mass matrix consistent with the shape functions: exact moments of inertia, for bodies that roll,
+        spin or twist with few cells across (`pl.check` says by how much masses at the nodes exceed them).
     velocity, spin
         At the start, (3,) m/s and (3,) rad/s about the centre of its nodes, in the world; clamped nodes stay.
     name
