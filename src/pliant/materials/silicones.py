@@ -161,8 +161,8 @@ dragon_skin_10 = replace(
     memory_source=(
         "motion capture of a cantilever 30×30×100 mm that is let go, with its own weight and with 52 g at the tip "
         "(github.com/srl-ethz/diffPD_sim2real, MIT): rings at 7.73 and 4.33 Hz with damping ratios of 0.052 and 0.056 "
-        "(takes: 0.046 to 0.064), stiffer than its sag by 11 and 7 %. One branch has all four within 1.4 %; nothing is "
-        "known outside 4 to 8 Hz"
+        "(takes: 0.046 to 0.064), stiffer than its sag by 11 and 7 %. One branch has the stiffnesses within 1.2 %, the "
+        "loss factors within 12 %; nothing is known outside 4 to 8 Hz"
     ),
 )
 dragon_skin_20 = _silicone(
