@@ -106,7 +106,7 @@ def test_hexahedra_need_no_symmetric_split():
 
 
 @pytest.mark.parametrize(
-    ("symmetric", "words"), [("y", "3 along y"), ("w", "must name axes"), (True, "must name axes")]
+    ("symmetric", "words"), [("y", "3 along y"), ("w", "must name axes"), (True, "must be a text")]
 )
 def test_impossible_symmetry_is_refused(symmetric, words):
     with pytest.raises(InputError, match=words):

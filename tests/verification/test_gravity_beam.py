@@ -71,6 +71,7 @@ def test_one_linear_solve_a_step_follows_the_converged_motion(anti_locking, limi
     assert everywhere < limit
 
 
+@pytest.mark.slow
 def test_fine_plain_beam_settles_in_two_seconds():
     """40 × 8 × 8 × 6 plain corotated tetrahedra: 24.7 ± 0.3 mm after 2 s of 10 ms steps."""
     sag, _ = sag_history(pl.ImplicitEuler(dt=0.01), 2.0, cells=(40, 8, 8), anti_locking=False)

@@ -197,6 +197,7 @@ def conserved(world, state, dt, until):
     return worst
 
 
+@pytest.mark.slow
 def test_a_free_rod_keeps_energy_and_momentum_for_ten_seconds():
     scene = pl.Scene()
     scene.add(pl.Rod(0.5, 3, **{**ROD, "section": pl.sections.Circle(0.03), "young": 1e6, "base": "free"}))

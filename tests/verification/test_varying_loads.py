@@ -206,7 +206,7 @@ def test_amplitudes_act_on_rods_and_beams():
         (lambda b: pl.PressureLoad(b, TOP, np.inf), "pressure of a PressureLoad"),
         (lambda b: pl.BodyLoad(b, (0, 1)), "force of a BodyLoad"),
         (lambda b: pl.BodyLoad(b, (0, 0, 1), region=pl.regions.sphere((9, 9, 9), 0.1)), "centre of no cell"),
-        (lambda b: pl.BodyLoad(pl.RigidBody.sphere(radius=1.0, mass=1.0), (0, 0, 1)), "for volumes"),
+        (lambda b: pl.BodyLoad(pl.RigidBody.sphere(radius=1.0, mass=1.0), (0, 0, 1)), r"must be a pl\.Volume"),
         (lambda b: pl.PointLoad(b, END, (0, 0, 1), amplitude=[(1.0, 0.0), (0.5, 1.0)]), "must rise"),
         (lambda b: pl.PointLoad(b, END, (0, 0, 1), amplitude=3.0), "function of t"),
     ],

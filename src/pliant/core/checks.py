@@ -60,14 +60,14 @@ def finite_number(name: str, value: Any, *, unit: str = "") -> float:
         number = float(value)
     except (TypeError, ValueError) as error:
         raise InputError(f"{name} must be a number{_in(unit)}, got {value!r}") from error
-    if not isfinite(number):
+    if not isfinite(number) or (isinstance(value, int) and abs(value) >= 2**62):  # no array takes a larger integer
         raise InputError(f"{name} must be finite{_in(unit)}, got {number}")
     return number
 
 
 def positive_count(name: str, value: Any) -> int:
-    """`value` as an int, checked to be an integer ≥ 1."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
+    """`value` as an int, checked to be an integer ≥ 1 and below 2³¹, beyond which nothing is ever counted."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not 1 <= value < 2**31:
         raise InputError(f"{name} must be a whole number ≥ 1, got {value!r}")
     return int(value)
 

@@ -23,7 +23,18 @@ from pliant.core.errors import InputError
 _F = TypeVar("_F", bound=Callable[..., Any])
 _LARGEST = 2**62
 """Larger whole numbers fit into no array and no kernel."""
-_CLASSES = {"Rayleigh", "Material", "Region", "Surface", "Mesh", "CellSizes", "Shape", "Volume", "World", "State"}
+_CLASSES = {
+    "Mesh": 'a pl.mesh.Mesh, as pl.mesh.box(…) or pl.mesh.load("part.vtu", unit="mm") give it',
+    "CellSizes": "sizes of pl.mesh.cell_sizes",
+    "Surface": "a pl.mesh.Surface",
+    "Region": 'a region, such as pl.regions.plane(axis="x", at=0.0)',
+    "Material": "one of pl.materials, such as pl.materials.dragon_skin_20()",
+    "Rayleigh": "a pl.Rayleigh",
+    "Shape": "a shape",
+    "Volume": "a pl.Volume",
+    "World": "a pl.World",
+    "State": "a pl.State",
+}
 """Classes that are checked by name, so that this module imports none of them."""
 
 
@@ -93,7 +104,7 @@ def _check(name: str) -> tuple[str, Callable[[Any], bool]] | None:
     if name.startswith("Literal[") or name in _TEXTS:
         return _SIMPLE["str"]
     if name in _CLASSES:
-        return f"a {name}", lambda value: any(base.__name__ == name for base in type(value).__mro__)
+        return _CLASSES[name], lambda value: any(base.__name__ == name for base in type(value).__mro__)
     return None
 
 

@@ -9,7 +9,6 @@ import numpy as np
 from scipy import sparse
 
 from pliant.core.arrays import csr
-from pliant.core.errors import InputError
 from pliant.core.types import FloatArray, IndexArray, IntArray
 from pliant.models.polyline import segments, shortening_slope
 
@@ -46,8 +45,9 @@ class PointMap:
         raise NotImplementedError
 
     def check(self, shape: tuple[int, ...]) -> None:
-        """An error where the arrays of the map, read from a file, do not belong together or to a q of `shape`."""
-        raise InputError(f"points of a {type(self).__name__} cannot be read from a file")
+        """An error where the arrays of the map, read from a file, do not belong together or to a q of `shape`; for
+        maps whose kernels index without checks.
+        """
 
     def selected(self, which: Any) -> PointMap:
         """The map of some of the points, in the order of `which`."""

@@ -22,7 +22,7 @@ from pliant.stepping import QuasiStatic, StepInfo
 from pliant.world import State, World
 
 Control = Callable[[float, State], Mapping[Any, Any]]
-LONGEST = 1e9
+LONGEST = 1e12
 """Steps of a run beyond which the time or the step was meant in another unit."""
 
 

@@ -6,7 +6,6 @@ from contextlib import AbstractContextManager
 from dataclasses import KW_ONLY, dataclass, field
 
 from pliant.core.checks import positive, positive_count
-from pliant.core.declared import check_declared
 from pliant.core.errors import InputError
 from pliant.core.status import Status
 from pliant.core.threads import pinned_threads
@@ -33,7 +32,6 @@ class DynamicStepper:
     workspace: Workspace = field(default_factory=Workspace, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        check_declared(self)
         positive("dt", self.dt, unit="s")
         positive_count("newton_iterations", self.newton_iterations)
         positive_count("threads", self.threads)

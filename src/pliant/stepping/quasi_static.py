@@ -19,7 +19,6 @@ from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Literal
 
 from pliant.core.checks import positive, positive_count
-from pliant.core.declared import check_declared
 from pliant.core.errors import InputError
 from pliant.core.one_line import one_line
 from pliant.core.status import Status
@@ -71,11 +70,10 @@ class QuasiStatic:
     workspace: Workspace = field(default_factory=Workspace, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        check_declared(self)
         positive("tolerance", self.tolerance)
         positive_count("threads", self.threads)
         positive_count("maximum_solves", self.maximum_solves)
-        if self.viscoelastic not in ("relaxed", "instantaneous"):
+        if not isinstance(self.viscoelastic, str) or self.viscoelastic not in ("relaxed", "instantaneous"):
             raise InputError(f'viscoelastic must be "relaxed" or "instantaneous", got {self.viscoelastic!r}')
         if self.dt is not None:
             positive("dt", self.dt, unit="s")

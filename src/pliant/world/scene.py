@@ -130,8 +130,6 @@ class Scene:
         non_negative("friction", friction)
         if margin is not None:
             positive("margin", margin, unit="m")
-        if not isinstance(continuous, bool):
-            raise InputError(f"continuous must be True or False, got {continuous!r}")
         for thing in (a, b):
             if all(thing is not other for other in (*self._bodies, *self._parts[Obstacle])):
                 raise InputError(f"{short(thing)} is not a body or obstacle of the scene; add it before collide()")

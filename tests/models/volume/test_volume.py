@@ -21,12 +21,12 @@ def test_a_clamp_may_be_a_list_of_nodes():
 @pytest.mark.parametrize(
     ("mesh", "material", "options", "words"),
     [
-        ("part.vtk", pl.materials.dragon_skin_20(), {}, r"the mesh of 'arm' must be a pl\.mesh\.Mesh.*part\.vtk"),
+        ("part.vtk", pl.materials.dragon_skin_20(), {}, r"mesh of Volume 'arm' must be a pl\.mesh\.Mesh.*part\.vtk"),
         (
             pl.mesh.box((1, 1, 1), (1, 1, 1)),
             "rubber",
             {},
-            r"the material of 'arm' must be one of pl\.materials.*rubber",
+            r"material of Volume 'arm' must be one of pl\.materials.*rubber",
         ),
         (
             pl.mesh.box((1, 1, 1), (1, 1, 1)),

@@ -98,16 +98,6 @@ class Volume(Body):
 
     def __post_init__(self) -> None:
         check_declared(self)
-        if not isinstance(self.mesh, Mesh):
-            raise InputError(
-                f"the mesh of {self.name!r} must be a pl.mesh.Mesh, as pl.mesh.box(…) or "
-                f'pl.mesh.load("part.vtu", unit="mm") give it; got {self.mesh!r:.60}'
-            )
-        if not isinstance(self.material, Material):
-            raise InputError(
-                f"the material of {self.name!r} must be one of pl.materials, such as pl.materials.dragon_skin_20() or "
-                f"NeoHookean(young=…, poisson=…, density=…); got {self.material!r:.60}"
-            )
         for name in ("velocity", "spin"):
             finite_array(f"{name} of {self.name!r}", getattr(self, name), shape=(3,))
         if not isinstance(self.inclusions, (tuple, list)) or not all(
