@@ -7,7 +7,11 @@ from validation.case import Case
 
 def _problem(path: str, line: str, source: str) -> Case:
     return Case(
-        line=line, group="literature", rows=f"validation.literature.{path}", source=source, licence="published value or closed form"
+        line=line,
+        group="literature",
+        rows=f"validation.literature.{path}",
+        source=source,
+        licence="published value or closed form",
     )
 
 
