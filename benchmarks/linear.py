@@ -116,7 +116,7 @@ class Peer:
     ) -> None:
         self.process: subprocess.Popen[str] | None = None
         self.by: dict[str, str] = {}
-        self.note = f"no {python}: CHOLMOD not measured (make bench-peers)"
+        self.note = f"no {python.parents[1].name}: CHOLMOD not measured (make bench-peers)"
         if not python.exists():
             return
         self.folder = tempfile.TemporaryDirectory()
