@@ -18,6 +18,7 @@ NONSENSE = [
 TIP = pl.regions.plane(axis="x", at=0.06)
 CIRCLE = pl.sections.Circle(1e-3)
 LINE = [(0.01, 0.01, 0.015), (0.05, 0.01, 0.015)]
+SPRING = {"points": [(0.06, 0.01, 0.01)], "ends": [(0.08, 0.01, 0.01)], "stiffness": 10.0}
 LIMITS = ["min_force", "max_force", "max_displacement", "max_rate", "max_force_rate", "name"]
 ELASTIC = {"young": 1e8, "poisson": 0.3, "density": 1e3}
 
@@ -72,6 +73,13 @@ def attached(**given):
     scene = pl.Scene()
     a, b = scene.add(volume()), scene.add(volume(clamp=None, name="b"), position=(0.06, 0, 0))
     scene.attach(**({"a": a, "b": b, "points": [(0.06, 0.01, 0.01)]} | given))
+    return scene.compile()
+
+
+def tied(**given):
+    scene = pl.Scene()
+    a, b = scene.add(volume()), scene.add(volume(clamp=None, name="b"), position=(0.06, 0, 0))
+    scene.add(pl.Tie(**({"a": a, "b": b, "region": TIP} | given)))
     return scene.compile()
 
 
@@ -140,6 +148,20 @@ CALLS = {
         names("body axis point base min_torque max_torque min_angle max_angle max_rate name"),
     ),
     "Slider": (on(box, pl.Slider, {"axis": (0, 0, 1)}), [*LIMITS, "body", "axis", "base", "min_displacement"]),
+    "Spring": (
+        on(volume, lambda body, **given: pl.Spring(body, **given), {"b": None, **SPRING}),
+        names("body b points ends stiffness damping rest_length reach name"),
+    ),
+    "Hold": (on(box, pl.Hold, {"position": "xy"}), names("body position rotation point axes base reach name")),
+    "Tie": (tied, names("a b region gap reach closing_time name")),
+    "Term": (
+        on(volume, lambda **given: pl.LinearConstraint([pl.Term(**given)]), {"coefficient": (0, 0, 1), "region": TIP}),
+        names("body coefficient points region pick rotation reach"),
+    ),
+    "LinearConstraint": (
+        lambda **given: pl.LinearConstraint(**({"terms": [pl.Term(volume(), (0, 0, 1), region=TIP)]} | given)),
+        names("terms value name"),
+    ),
     "Effector": (
         lambda **given: pl.Effector(**({"where": volume(), "points": [(0.06, 0.01, 0.01)]} | given)),
         names("where points weight max_speed hard tolerance name barycentre directions"),

@@ -13,7 +13,7 @@ _FACES = (
     "both come to rest, 0.7 and 1.2 % apart: steps keep every face out of the ball, a quasi-static solve the nearest "
     "one, and the others overlap it by 0.04 mm"
 )
-RESTLESS = {
+UNCONFIRMED = {
     "small ball indents block": pytest.mark.xfail(reason=_FACES, strict=True, raises=AssertionError),
     "small ball indents block, μ 0.5": pytest.mark.xfail(reason=_FACES, strict=True, raises=AssertionError),
     "balloon to 8 volumes": pytest.mark.xfail(
@@ -39,7 +39,7 @@ def test_a_case_converges_in_few_linear_solves(name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [pytest.param(name, marks=RESTLESS.get(name, ())) for name in CASES])
+@pytest.mark.parametrize("name", [pytest.param(name, marks=UNCONFIRMED.get(name, ())) for name in CASES])
 def test_slow_dynamics_comes_to_rest_in_the_same_place(name):
     case = CASES[name]()
     _, _, value = case.solved()

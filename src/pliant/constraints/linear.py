@@ -17,6 +17,7 @@ from scipy import sparse
 from pliant.constraints.keys import LINEAR, row_keys
 from pliant.constraints.rows import Constraint, RowLaw, Rows, RowView, Stiffnesses, model_index
 from pliant.core.checks import finite_array, finite_number, non_negative, unit_vector
+from pliant.core.declared import check_declared
 from pliant.core.errors import InputError
 from pliant.core.lie import cross_matrix, rotation_log
 from pliant.core.one_line import one_line
@@ -59,6 +60,8 @@ class Term:
         name = getattr(self.body, "name", self.body)
         if not isinstance(self.body, Body):
             raise InputError(f"a Term is of a body, such as pl.Volume, got {name!r}")
+        if not isinstance(self.pick, str) or not isinstance(self.rotation, (int, np.integer, np.bool_)):
+            raise InputError(f"pick of a Term on {name!r} must be a text, its rotation True or False")
         given = finite_array(f"coefficient of a Term on {name!r}", self.coefficient, shape=(3,))
         if not given.any():
             raise InputError(f"the coefficient of a Term on {name!r} is zero: leave the Term out")
@@ -88,7 +91,9 @@ class LinearConstraint:
     name: str = "linear constraint"
 
     def __post_init__(self) -> None:
-        given = (self.terms,) if hasattr(self.terms, "coefficient") else tuple(self.terms)
+        check_declared(self)
+        several = self.terms if isinstance(self.terms, (tuple, list)) else ()
+        given = (self.terms,) if hasattr(self.terms, "coefficient") else tuple(several)
         if not given or not all(hasattr(term, "coefficient") for term in given):
             raise InputError(f"terms of {self.name!r} must be one or more of pl.Term(body, coefficient, …)")
         object.__setattr__(self, "terms", given)

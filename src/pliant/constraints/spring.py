@@ -72,6 +72,8 @@ class Spring:
         check_declared(self)
         for side in ("a", "b"):
             object.__setattr__(self, side, getattr(getattr(self, side), "body", getattr(self, side)))
+        if not self.bodies:
+            raise InputError(f"{self.name!r} joins no body: give a body, and another one or None for the world")
         points = np.atleast_2d(finite_array(f"points of {self.name!r}", self.points))
         if points.shape[1:] != (3,) or not len(points):
             raise InputError(f"points of {self.name!r} must have the shape (3,) or (k, 3), got {points.shape}")
@@ -89,7 +91,7 @@ class Spring:
             self._check_length(points - ends)
 
     def _check_length(self, lines: FloatArray) -> None:
-        if self.rest_length != "initial":
+        if not isinstance(self.rest_length, str) or self.rest_length != "initial":
             non_negative(f"rest_length of {self.name!r}", self.rest_length, unit="m")
         if np.ndim(self.stiffness) or np.ndim(self.damping):
             raise InputError(

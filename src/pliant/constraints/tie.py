@@ -26,6 +26,7 @@ from scipy import sparse
 from pliant.constraints.keys import TIES, row_keys
 from pliant.constraints.rows import Constraint, RowLaw, Rows, RowView, Stiffnesses, model_index
 from pliant.core.checks import non_negative, positive
+from pliant.core.declared import check_declared
 from pliant.core.errors import InputError
 from pliant.core.one_line import one_line
 from pliant.core.types import FloatArray, IndexArray
@@ -68,6 +69,7 @@ class Tie:
     """Fraction of the initial gap that is left in the end."""
 
     def __post_init__(self) -> None:
+        check_declared(self)
         for body in (self.a, self.b):
             if not isinstance(body, Body):
                 raise InputError(f"{self.name!r} joins two bodies, got {getattr(body, 'name', body)!r}")
