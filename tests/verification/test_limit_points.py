@@ -135,3 +135,27 @@ def test_the_pressure_limit_of_a_balloon_is_named():
         pl.QuasiStatic()(world, world.initial_state(), {air: pl.Pressure(1.3 * limit)})
     found = re.search(r"'air' at ([\d.e+]+) Pa", str(caught.value))
     assert float(found[1]) == pytest.approx(limit, rel=0.05)
+
+
+@pytest.mark.parametrize("element", ["tet4", "tet10", "hex8"])
+def test_a_law_without_equilibrium_is_followed_to_its_limit(element):
+    """St Venant–Kirchhoff in tension: b² = 1 − ν (s² − 1), which is none beyond s = √(1 + 1/ν) = 1.795. There the cube
+    has no width or no equilibrium; the line search once divided by zero on the way.
+    """
+    material = pl.materials.StVenantKirchhoff(young=1e5, poisson=0.45, density=1e3)
+    scene, size = pl.Scene(gravity=(0, 0, 0)), 0.02
+    body = scene.add(pl.Volume(pl.mesh.box((size,) * 3, (1, 1, 1), element=element), material))
+    for axis in "xyz":
+        scene.add(pl.Support(body, pl.regions.plane(axis=axis, at=0.0), axes=axis))
+    end = scene.add(pl.Support(body, pl.regions.plane(axis="x", at=size), axes="x"))
+    world = scene.compile()
+    state = world.initial_state()
+    for stretch in (2.78, 1.65, 2.53, 1.9, 2.16, 1.28, 0.82):
+        command = {end: pl.Displacement((stretch - 1.0) * size)}
+        if stretch > 1.795:
+            with pytest.raises(pl.ConvergenceError, match=r"elements of 'volume' collapse \(least det F"):
+                pl.QuasiStatic()(world, state, command)
+            continue
+        state, _ = pl.QuasiStatic()(world, state, command)
+        width = state.points(body)[:, 1].max() / size
+        assert width == pytest.approx(np.sqrt(1.0 - 0.45 * (stretch**2 - 1.0)), rel=1e-6)

@@ -6,20 +6,14 @@ import pliant as pl
 from tests.verification.statics.press_and_slide import KINDS, scene
 from tests.verification.statics.random_contact import RandomCase, violations
 
-KNOWN = {
-    ("plug_in_a_hole", 2): "contacts change between stick and slip; stops at 73 % of the load path",
-}
-QUICK = ("sheared_blocks", "finger_at_a_cylinder", "rigid_box_on_soft_blocks", "strip_over_a_cylinder")
-
-
-def scenes():
-    for kind in KINDS:
-        for seed in range(5):
-            reason = KNOWN.get((kind, seed))
-            marks = (
-                [] if reason is None else [pytest.mark.xfail(reason=reason, strict=True, raises=pl.ConvergenceError)]
-            )
-            yield pytest.param(kind, seed, marks=marks)
+QUICK = (
+    ("sheared_blocks", 0),
+    ("finger_at_a_cylinder", 0),
+    ("rigid_box_on_soft_blocks", 0),
+    ("strip_over_a_cylinder", 0),
+    ("plug_in_a_hole", 2),  # all of it slips, and only contacts keep it from turning and buckling
+    ("stacked_blocks", 1),
+)
 
 
 def check(kind, seed):
@@ -31,13 +25,14 @@ def check(kind, seed):
     assert wrong["balance"] <= 1e-3
 
 
-@pytest.mark.parametrize("kind", QUICK)
-def test_a_scene_converges_in_few_linear_solves(kind):
-    check(kind, 0)
+@pytest.mark.parametrize(("kind", "seed"), QUICK)
+def test_a_scene_converges_in_few_linear_solves(kind, seed):
+    check(kind, seed)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("kind", "seed"), scenes())
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("kind", KINDS)
 def test_every_scene_converges_in_few_linear_solves(kind, seed):
     check(kind, seed)
 

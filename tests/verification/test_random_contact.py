@@ -14,6 +14,7 @@ QUICK = {
     100: "a free block that a plate reaches late",
     26: "a flat-ended cylinder pressed into quadratic tetrahedra",
     15: "a tube between plates",
+    55: "a tube that plates crush while it slips",
 }
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from pliant.core.types import FloatArray
-from pliant.stepping.refinement import kept_rows
+from pliant.stepping.active_rows import kept_rows
 from pliant.stepping.stages import Step
 
 STIFFER = 1.0
@@ -26,9 +26,11 @@ slip from solve to solve, and a projected tangent converges more surely.
 """
 
 
-def contact_blocks(step: Step, index: int, diagonal: FloatArray) -> FloatArray | None:
+def contact_blocks(step: Step, index: int, diagonal: FloatArray, *, across: bool) -> FloatArray | None:
     """ρ HᵀH of the rows that were active in the last linear solve of `step`, as 3 × 3 blocks (n, 3, 3) of the nodes of
-    body `index`, whose stiffness has the `diagonal` (n, 3) N/m; None where no row acts on it.
+    body `index`, whose stiffness has the `diagonal` (n, 3) N/m; None where no row acts on it. Slip `across` a force of
+    friction, which other forces allow, is resisted only where it is asked for: in a narrow pipe nothing else holds a
+    plug that turns about its axis.
 
     A row over several nodes is lumped: S Σ |hₙ| (ĥₙ·xₙ)², with S = Σ |hₙ|, is no less than (Σ hₙ·xₙ)².
     """
@@ -36,7 +38,8 @@ def contact_blocks(step: Step, index: int, diagonal: FloatArray) -> FloatArray |
     if assembly is None or not len(lam) or diagonal.ndim != 2 or diagonal.shape[1] != 3:
         return None
     kept = kept_rows(assembly.rows, lam, stuck=False)[0]
-    kept = kept[np.diff(kept.indptr) == 1]  # without the slip across a force of friction, which other forces allow
+    if not across:
+        kept = kept[np.diff(kept.indptr) == 1]
     H: Any = (kept @ assembly.rows.H[index]).tocoo()
     if not H.nnz:
         return None

@@ -19,7 +19,7 @@ from pliant.constraints import Constraint, RowLaw, Rows, RowView
 from pliant.core.types import FloatArray
 from pliant.models.free_modes import FreeModes
 from pliant.models.rigid import RigidModel
-from pliant.stepping.refinement import kept_rows
+from pliant.stepping.active_rows import kept_rows
 from pliant.stepping.stages import Step
 
 NEUTRAL = 0.15

@@ -4,7 +4,8 @@ K may be singular or indefinite as long as it is positive definite where the act
 beyond its pressure limit at imposed volume, a beam that its cables hold beyond its buckling load, a body that contacts
 alone hold. With the active rows kept as equalities the error of the regularized solve, K e = σM dx + Hᵀ Δλ, H e = 0,
 is solved by conjugate gradients with the constraint preconditioner A (Gould, Hribar and Nocedal, SIAM J. Sci. Comput.
-23, 2001). A differs from K by a few modes, so a few iterations do.
+23, 2001). A differs from K by a few modes, so a few iterations do. Friction of contacts that slip follows their normal
+forces and turns with the slip (`stepping.active_rows`); the equations are not symmetric then.
 
 Forces of the active rows that break their laws, as those of contacts with nearly the same plane may, are brought back
 into their bounds. Where that spoils the balance, the laws are solved once more with A, its regularization taken around
@@ -15,29 +16,26 @@ the motion found instead of around zero: a step of the proximal point method (Ro
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
 
 from pliant.constraints import Rows
-from pliant.constraints.condense import compliance, problem_of
+from pliant.constraints.condense import problem_of
 from pliant.constraints.contact_curvature import ContactCurvature
 from pliant.constraints.rows import COMPLIANT
-from pliant.core.arrays import transposed_product
 from pliant.core.errors import ConvergenceError
 from pliant.core.types import FloatArray, IndexArray
 from pliant.models.free_modes import FreeModes
 from pliant.models.model import Factor, System
 from pliant.solvers.contact import ConflictingRowsError, Law, MixedProblem
+from pliant.stepping.active_rows import ActiveRows, Motion, pulled
 from pliant.stepping.session import solve_in_budget
 
 MOST_ITERATIONS = 25
 REDUCTION = 1e-3
 """Factor by which the error of the regularization is reduced: enough for Newton's convergence to stay fast."""
-NEGLIGIBLE = 1e-10
-"""Eigenvalues of the compliance of the active rows below this fraction of the largest are those of redundant rows."""
-
 LAWLESS = 0.1
 """Change of forces, over the largest of them, by which they may be brought back into their bounds; beyond, other rows
 are active.
@@ -48,8 +46,6 @@ ENOUGH = 0.1
 solved again around the motion found.
 """
 
-Motion = list[FloatArray]
-
 
 class Refined(NamedTuple):
     """dx of each body and λ (rows,) N; whether K has positive curvature along the motions that are left. Where it has
@@ -58,6 +54,18 @@ class Refined(NamedTuple):
 
     dx: Motion
     lam: FloatArray
+    stable: bool
+
+
+class Remainder(NamedTuple):
+    """The motion e, A e, what is left of the residual without the forces of active rows, those (k,) of rows with a
+    compliance, and whether K has positive curvature along e.
+    """
+
+    e: Motion
+    Ae: Motion
+    left: Motion
+    nu: FloatArray | None
     stable: bool
 
 
@@ -78,15 +86,15 @@ def refined(
     of constraints, N (and N·m). `modes` are the free rigid motions of bodies, which stay out of dx. The geometric
     stiffness of contacts, `curvature`, is a part of K where it is given and leaves it positive definite.
     """
-    active, springs = _Active(factors, rows, problem, lam, modes), _Springs.of(rows)
-    pushes = [np.zeros_like(x) for x in dx] if rows is None else _pulled(rows.H, lam, dx)
+    active, springs = ActiveRows(factors, rows, problem, lam, modes), _Springs.of(rows)
+    pushes = [np.zeros_like(x) for x in dx] if rows is None else pulled(rows.H, lam, dx)
     applied = [f + push for f, push in zip(forces, pushes, strict=True)]  # = A dx
     Kx = _product(stiffness, None, dx)
     if curvature is not None:
         total = [x if h is None else x + h for x, h in zip(dx, (s.constrained_dx for s in stiffness), strict=True)]
         Kx = [a + b for a, b in zip(Kx, curvature.products(total), strict=True)]
     rest = [a - b for a, b in zip(applied, Kx, strict=True)]
-    e, Ae, g, stable = _without_regularization(stiffness, factors, curvature, active, springs, rest)
+    e, Ae, g, nu, stable = _without_regularization(stiffness, factors, curvature, active, springs, rest)
     if not stable and curvature is not None:
         return refined(stiffness, factors, rows, problem, dx, lam, forces, modes)
     if not stable:
@@ -94,7 +102,7 @@ def refined(
     center = [a + b for a, b in zip(dx, e, strict=True)]
     if rows is None or problem is None:
         return Refined(center, lam, stable)
-    asked = active.forces(factors, g, lam)
+    asked = active.forces(factors, g, lam, nu)
     new = _lawful(rows, asked)
     change = np.abs(new - asked).max(initial=0.0)
     yielded = springs.yielding(new, e)
@@ -103,7 +111,7 @@ def refined(
     few = change <= LAWLESS * np.abs(asked).max(initial=0.0)
     if curvature is not None:  # K may exceed A, around which no step would be contracting
         return Refined(center, yielded, stable) if few else Refined(list(dx), lam, stable)
-    left = [a + b for a, b in zip(g, _pulled(rows.H, new - lam, dx), strict=True)]
+    left = [a + b for a, b in zip(g, pulled(rows.H, new - lam, dx), strict=True)]
     first, size = _dot(rest, rest), _dot(left, left)
     best, least = ((center, yielded), size) if few and size < first else ((list(dx), lam), first)
     if least <= ENOUGH**2 * first or any(each is not None for each in modes):
@@ -111,7 +119,7 @@ def refined(
     regularization = [f + a - Kx for f, a, Kx in zip(applied, Ae, _product(stiffness, None, center), strict=True)]
     found = _around(factors, rows, problem, dx, lam, new, regularization)
     if found is not None:
-        pushes = _pulled(rows.H, found[1], dx)
+        pushes = pulled(rows.H, found[1], dx)
         left = [f + push - Kx for f, push, Kx in zip(forces, pushes, _product(stiffness, None, found[0]), strict=True)]
         best = found if _dot(left, left) < least else best
     return Refined(*best, stable)
@@ -135,7 +143,7 @@ def _around(
         new = solve_in_budget(problem_of(problem, problem.W, shifted), warm, follow=True).lam
     except (ConvergenceError, ConflictingRowsError):
         return None
-    more = _pulled(rows.H, new - lam, dx)
+    more = pulled(rows.H, new - lam, dx)
     parts = zip(dx, moved, factors, more, strict=True)
     return [x + motion + factor.solve(push) for x, motion, factor, push in parts], new
 
@@ -144,16 +152,16 @@ def _without_regularization(
     stiffness: Sequence[System],
     factors: Sequence[Factor],
     curvature: ContactCurvature | None,
-    active: _Active,
+    active: ActiveRows,
     springs: _Springs,
     rest: Motion,
-) -> tuple[Motion, Motion, Motion, bool]:
-    """The motion e that active rows leave with K e = `rest` + Hᵀν, A e, what is left of `rest`, and whether K has
-    positive curvature along it.
-    """
+) -> Remainder:
+    """The motion e that active rows leave with K e = `rest` + Fᵀν."""
     e: Motion = [np.zeros_like(x) for x in rest]
     Ae: Motion = [np.zeros_like(x) for x in rest]
     g, first = rest, _dot(rest, rest)
+    if not active.symmetric:
+        return _with_slip(stiffness, factors, curvature, active, springs, rest)
     z, Az = active.projected(factors, g)
     d, Ad, weight = z, Az, _dot(g, z)
     start = weight
@@ -163,7 +171,7 @@ def _without_regularization(
         Kd = springs.added(_product(stiffness, curvature, d), d)
         stretch = _dot(d, Kd)
         if stretch <= 1e-12 * weight:
-            return e, Ae, g, False
+            return Remainder(e, Ae, g, None, False)
         s = weight / stretch
         e = [a + s * b for a, b in zip(e, d, strict=True)]
         Ae = [a + s * b for a, b in zip(Ae, Ad, strict=True)]
@@ -174,7 +182,51 @@ def _without_regularization(
             break
         d = [a + weight / before * b for a, b in zip(z, d, strict=True)]
         Ad = [a + weight / before * b for a, b in zip(Az, Ad, strict=True)]
-    return e, Ae, g, True
+    return Remainder(e, Ae, g, None, True)
+
+
+def _with_slip(
+    stiffness: Sequence[System],
+    factors: Sequence[Factor],
+    curvature: ContactCurvature | None,
+    active: ActiveRows,
+    springs: _Springs,
+    rest: Motion,
+) -> Remainder:
+    """The same where contacts slip and their friction follows: the operator is not symmetric, and Arnoldi's process in
+    the scalar product of A takes the place of conjugate gradients (Saad and Schultz, SIAM J. Sci. Stat. Comput. 7,
+    1986). A vector is a motion and the forces of the active rows in it.
+    """
+    still = [np.zeros_like(x) for x in rest]
+    v, image = active.answer(factors, rest)
+    start = np.sqrt(max(float(v @ image), 0.0))
+    if not start:
+        return Remainder(still, still, rest, None, True)
+    basis, images, products = [v / start], [image / start], []
+    h: FloatArray = np.zeros((MOST_ITERATIONS + 1, MOST_ITERATIONS))
+    first: FloatArray = start * np.eye(MOST_ITERATIONS + 1)[0]
+    y: FloatArray = np.zeros(0)
+    for k in range(MOST_ITERATIONS):
+        motion, nu = active.parts(basis[k], rest)
+        products.append(springs.added(_product(stiffness, curvature, motion), motion))
+        v, image = active.answer(factors, [a - b for a, b in zip(products[k], active.pushes(nu, rest), strict=True)])
+        for i in range(k + 1):
+            h[i, k] = basis[i] @ image
+            v, image = v - h[i, k] * basis[i], image - h[i, k] * images[i]
+        h[k + 1, k] = np.sqrt(max(float(v @ image), 0.0))
+        y = np.asarray(np.linalg.lstsq(h[: k + 2, : k + 1], first[: k + 2], rcond=None)[0], np.float64)
+        left = float(np.linalg.norm(first[: k + 2] - h[: k + 2, : k + 1] @ y))
+        if left <= REDUCTION * start or not h[k + 1, k]:
+            break
+        basis.append(v / h[k + 1, k])
+        images.append(image / h[k + 1, k])
+    square = h[: len(y), : len(y)]
+    if np.linalg.eigvalsh(0.5 * (square + square.T))[0] <= 1e-12:
+        return Remainder(still, still, rest, None, False)
+    e, nu = active.parts(y @ np.array(basis[: len(y)]), rest)
+    Ae, _ = active.parts(y @ np.array(images[: len(y)]), rest)
+    Ke = [np.tensordot(y, np.array(each), 1) for each in zip(*products, strict=True)]
+    return Remainder(e, Ae, [a - b for a, b in zip(rest, Ke, strict=True)], nu, True)
 
 
 def unstable_motion(
@@ -189,7 +241,7 @@ def unstable_motion(
     fixed random force finds none, so that the equilibrium is stable. Contacts that slip are taken to stick: friction
     resists a motion that would start from the equilibrium.
     """
-    active, rng = _Active(factors, rows, problem, lam, modes, stuck=True), np.random.default_rng(0)
+    active, rng = ActiveRows(factors, rows, problem, lam, modes, stuck=True), np.random.default_rng(0)
     springs = _Springs.of(rows)
     random = [rng.standard_normal(system.r.shape) for system in stiffness]
     g = [system.product(x) for system, x in zip(stiffness, random, strict=True)]  # zero where DoFs are constrained
@@ -232,7 +284,7 @@ class _Springs(NamedTuple):
         if not len(self.own):
             return Kx
         force = self._resisting(x)
-        return [a + b for a, b in zip(Kx, _pulled(self.H, force, x), strict=True)]
+        return [a + b for a, b in zip(Kx, pulled(self.H, force, x), strict=True)]
 
     def yielding(self, lam: FloatArray, e: Motion) -> FloatArray:
         """λ (rows,) of the springs after the further motion e."""
@@ -243,98 +295,6 @@ class _Springs(NamedTuple):
 
     def _resisting(self, x: Motion) -> FloatArray:
         return np.asarray(self.s * sum(H @ each.ravel() for H, each in zip(self.H, x, strict=True)))
-
-
-class _Active:
-    """The active rows, whose δ is kept, with the free rigid motions of bodies as further ones, and the compliance of A
-    along them. `slips` says whether a contact slips; with `stuck` all that push are taken to stick.
-    """
-
-    def __init__(
-        self,
-        factors: Sequence[Factor],
-        rows: Rows | None,
-        problem: MixedProblem | None,
-        lam: FloatArray,
-        modes: Sequence[FreeModes | None],
-        *,
-        stuck: bool = False,
-    ) -> None:
-        self.kept: sparse.csr_matrix = sparse.csr_matrix((0, len(lam)))
-        self.slips = False
-        if rows is not None and problem is not None:
-            self.kept, self.slips = kept_rows(rows, lam, stuck=stuck)
-        self.count = self.kept.shape[0]
-        free = [np.zeros((0, 0)) if each is None else each.weighted.T for each in modes]
-        total = self.count + sum(len(each) for each in free)
-        self.H: list[sparse.csr_matrix] | None = None
-        if not total:
-            return
-        H, first = [], self.count
-        for index, own in enumerate(free):
-            size = own.shape[1] if len(own) else rows.H[index].shape[1] if rows is not None else 0
-            above = self.kept @ rows.H[index] if rows is not None else sparse.csr_matrix((0, size))
-            before, after = first - self.count, total - first - len(own)
-            blank = [sparse.csr_matrix((before, size)), sparse.csr_matrix(own), sparse.csr_matrix((after, size))]
-            H.append(sparse.vstack([above, *(part for part in blank if part.shape[0])], format="csr"))
-            first += len(own)
-        self.H = H
-        W = compliance(H, factors)
-        values, vectors = np.linalg.eigh(0.5 * (W + W.T))
-        fine = values > NEGLIGIBLE * values[-1]
-        self.inverse: FloatArray = (vectors[:, fine] / values[fine]) @ vectors[:, fine].T
-
-    def projected(self, factors: Sequence[Factor], g: Motion) -> tuple[Motion, Motion]:
-        """z = A⁻¹ (g + Hᵀν) with ν such that H z vanishes, and A z."""
-        z = [factor.solve(x) for factor, x in zip(factors, g, strict=True)]
-        if self.H is None:
-            return z, g
-        back = _pulled(self.H, self._multipliers(z), g)
-        x = [a + factor.solve(b) for a, factor, b in zip(z, factors, back, strict=True)]
-        return x, [a + b for a, b in zip(g, back, strict=True)]
-
-    def forces(self, factors: Sequence[Factor], g: Motion, lam: FloatArray) -> FloatArray:
-        """λ with what balances the part of the residual g that active rows resist."""
-        if self.H is None:
-            return lam
-        z = [factor.solve(x) for factor, x in zip(factors, g, strict=True)]
-        new: FloatArray = lam + self.kept.T @ self._multipliers(z)[: self.count]
-        return new
-
-    def _multipliers(self, z: Motion) -> FloatArray:
-        assert self.H is not None
-        slope: FloatArray = sum(H @ x.ravel() for H, x in zip(self.H, z, strict=True))
-        return -self.inverse @ slope
-
-
-def kept_rows(rows: Rows, lam: FloatArray, *, stuck: bool) -> tuple[sparse.csr_matrix, bool]:
-    """The combinations (k, rows) of rows whose δ stays, and whether a contact slips.
-
-    They are bilateral rows, bounded ones inside their bounds, contacts that push, and tangents of those that stick, or
-    with `stuck` of all that push. A contact that slips keeps its slip across the force of friction: that force turns
-    with the slip, which is short.
-    """
-    law = rows.law
-    inside = (lam > rows.lower) & (lam < rows.upper)
-    kept: Any = (law == Law.BILATERAL) | ((law == Law.BOUNDED) & inside) | ((law == Law.SIGNORINI) & (lam > 0.0))
-    cones = np.flatnonzero(law == Law.COULOMB)
-    every = sparse.identity(len(lam), format="csr")
-    if not len(cones):
-        return every[kept], False
-    force, mu = lam[cones].reshape(-1, 3), rows.mu[cones[::3]]
-    pushes = force[:, 0] > 0.0
-    tangential = np.linalg.norm(force[:, 1:], axis=1)
-    sticks = pushes if stuck else pushes & (tangential < (1.0 - 1e-6) * mu * force[:, 0])
-    kept[cones] = np.stack([pushes, sticks, sticks], axis=1).ravel()
-    slipping = np.flatnonzero(pushes & ~sticks & (tangential > 0.0))
-    if not len(slipping):
-        return every[kept], bool((pushes & ~sticks).any())
-    first = cones[3 * slipping + 1]
-    across = force[slipping][:, [2, 1]] * (-1.0, 1.0) / tangential[slipping, None]
-    columns = np.stack([first, first + 1], axis=1)
-    starts = 2 * np.arange(len(slipping) + 1)
-    turned = sparse.csr_matrix((across.ravel(), columns.ravel(), starts), shape=(len(slipping), len(lam)))
-    return sparse.vstack([every[kept], turned], format="csr"), True
 
 
 def _lawful(rows: Rows, lam: FloatArray) -> FloatArray:
@@ -360,10 +320,6 @@ def _product(stiffness: Sequence[System], curvature: ContactCurvature | None, x:
     if curvature is None:
         return made
     return [a + b for a, b in zip(made, curvature.products(x), strict=True)]
-
-
-def _pulled(H: Sequence[sparse.csr_matrix], lam: FloatArray, like: Sequence[FloatArray]) -> Motion:
-    return [transposed_product(own, lam).reshape(x.shape) for own, x in zip(H, like, strict=True)]
 
 
 def _dot(a: Sequence[FloatArray], b: Sequence[FloatArray]) -> float:

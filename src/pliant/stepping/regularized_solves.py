@@ -215,7 +215,7 @@ class RegularizedSolves:
         systems, factors = [], []
         self._stiffened = False
         for index, K in enumerate(stiffness):
-            blocks = None
+            blocks, tried = None, 0
             while True:
                 system = K.copied()
                 self._regularize(step, index, system)
@@ -227,8 +227,9 @@ class RegularizedSolves:
                     systems.append(system)
                     break
                 except SingularError:
-                    if blocks is None and self._stiffens and K.takes_blocks and self._nearness <= NEAR:
-                        blocks = contact_blocks(step, index, K.diagonal())
+                    if tried < 2 and self._stiffens and K.takes_blocks and self._nearness <= NEAR:
+                        blocks = contact_blocks(step, index, K.diagonal(), across=tried == 1)
+                        tried = tried + 1 if blocks is not None else 2
                         self._stiffened |= blocks is not None
                         if blocks is not None:
                             continue
@@ -289,7 +290,8 @@ class RegularizedSolves:
             if type(pair) is ContactPair and place.stop > place.start
         ]
         if any(self._loose) and any(_slips(pair.mu, lam) for pair, _, lam in pairs):
-            return None  # contacts at the limit of friction leave rigid motions that curvature alone would resist
+            # contacts at the limit of friction leave rigid motions that curvature alone would resist
+            pairs = [each for each in pairs if each[0].b.index is None]
         return curvature_of(pairs, step.bodies.view(), step.world.models) if pairs else None
 
     def regularize(self, step: Step, systems: Sequence[System]) -> None:

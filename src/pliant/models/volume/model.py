@@ -41,7 +41,7 @@ from pliant.models.volume.pressure import PressureFacets
 from pliant.models.volume.shape_limits import flips, largest_square, least_determinant
 from pliant.models.volume.split import Split, chosen_points, volume_points
 from pliant.models.volume.tetrahedra import assemble_tetrahedra
-from pliant.models.volume.trial import VolumeTrial
+from pliant.models.volume.trial import FLAT, VolumeTrial
 from pliant.models.volume.volume import Volume
 from pliant.models.volume.volume_ratios import every_volume_ratio, volume_ratios
 from pliant.solvers.linear.factor import CholeskyFactor
@@ -193,8 +193,8 @@ class VolumeModel(BlockModel):
         return not np.isin(self.laws, LINEAR_LAWS).all()
 
     def is_inverted(self, q: FloatArray) -> bool:
-        """Whether elements are inverted, as some laws allow; small strain knows no inversion."""
-        return np.count_nonzero(self.laws) > 0 and self.least_volume_ratio(q) <= 0.0
+        """Whether elements are inverted or flat, as some laws allow; small strain knows no inversion."""
+        return np.count_nonzero(self.laws) > 0 and self.least_volume_ratio(q) <= FLAT
 
     def least_volume_ratio(self, q: FloatArray) -> float:
         """The smallest det F over the integration points; ≤ 0 where some part is turned inside out."""
