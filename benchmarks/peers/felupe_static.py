@@ -1,6 +1,6 @@
-"""A static problem by felupe: nearly incompressible neo-Hookean, dead forces at nodes or a rigid plane from above.
+"""A static problem by felupe: nearly incompressible neo-Hookean, dead forces at nodes or a rigid plane above.
 
-Usage: felupe_static.py SETUP.npz STEPS. The setup has points, cells, element ("tet10" or "hex8"), mu and bulk (Pa), clamp
+Usage: felupe_static.py SETUP.npz STEPS. The setup has points, cells, element ("tet10" or "hex8"), mu, bulk (Pa), clamp
 (nodes), watch (nodes), and either forces (n, 3) N, or above (nodes that the plane may touch), plane (its height, m)
 and friction. Prints one JSON line: "watch" (k, 3) m, displacements, and with a plane its "force" (3,) N on the body.
 felupe's contact is a penalty; its stiffness is `STIFFNESS` times that of the body at the node.

@@ -51,7 +51,7 @@ def elastica(start, pieces, curvature, steps=24):
 
     state, ends = np.array(start, float), []
     for length, turn, force in pieces:
-        state, h = state + [turn, 0, 0, 0], length / steps
+        state, h = state + np.array([turn, 0, 0, 0]), length / steps
         for _ in range(steps):
             a = slope(state, force)
             b = slope(state + 0.5 * h * a, force)
@@ -272,7 +272,7 @@ def test_painleve_by_the_compliance_of_the_tip():
 
 
 def test_fibres_that_neither_lengthen_nor_shorten_a_tube():
-    """An inextensible fibre at the angle a to the axis: the volume per fibre, cos a sin² a, is largest at tan² a = 2."""
+    """An inextensible fibre at the angle a to the axis: its tube's volume, cos a sin² a, is largest at tan² a = 2."""
     best = root(lambda a: slope_of(lambda x: np.cos(x) * np.sin(x) ** 2, a, 1e-6), 0.5, 1.3)
     assert np.tan(best) ** 2 == pytest.approx(2.0, rel=1e-6)
 

@@ -11,6 +11,7 @@ from validation.peers import asked, statics, swings
 
 
 def main() -> None:
+    """Ask every program, then write what was answered."""
     asks = (
         lambda: [statics.felupe_beam("tet10"), statics.felupe_beam("hex8"), statics.felupe_dome("hex8")],
         lambda: [statics.calculix_beam("tet10"), statics.calculix_beam("hex8"), statics.calculix_dome("hex8")],
