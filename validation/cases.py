@@ -31,9 +31,9 @@ CASES: dict[str, Case] = {
         pictures="validation.pictures:beam",
     ),
     "tentacle": Case(
-        line="poses of a tapered tentacle with two tendons, fitted on half of them",
+        line="poses of a tapered tentacle with two tendons, fitted on some and tested on the others",
         group="hardware",
-        rows="validation.tentacle:rows",
+        rows="validation.tentacle_fit:rows",
         source="SoRoMoX (tud-phi/soromox), recordings of a tendon-driven tentacle",
         licence="MIT",
         data="tentacle",
