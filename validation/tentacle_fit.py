@@ -116,7 +116,8 @@ def rows(data: Path) -> list[Row]:
     p = fitted(data, TRAINING)
     note = (
         f"fitted at the smallest and largest torques: E {1e-3 * p.young:.0f} kPa, density {p.density:.0f} kg/m³, "
-        f"μ {p.friction:.2f}, base {', '.join(f'{1e3 * x:.1f}' for x in p.shift)} mm from the drawing; published: rms of poses that were fitted"
+        f"μ {p.friction:.2f}, base {', '.join(f'{1e3 * x:.1f}' for x in p.shift)} mm from the drawing; "
+        "published: rms of poses that were fitted"
     )
     made = _rows("on poses between those fitted", errors(data, TRAINING, TESTING), note, ALLOWED)
     made += _rows("fitted between, tested at the smallest and largest torques", errors(data, TESTING, TRAINING), "")

@@ -5,6 +5,8 @@ python -m validation.peers
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from pliant.core.errors import MissingExtraError
 from validation import rod_rollouts
 from validation.peers import asked, statics, swings
@@ -12,7 +14,7 @@ from validation.peers import asked, statics, swings
 
 def main() -> None:
     """Ask every program, then write what was answered."""
-    asks = (
+    asks: tuple[Callable[[], list[asked.Answer]], ...] = (
         lambda: [statics.felupe_beam("tet10"), statics.felupe_beam("hex8"), statics.felupe_dome("hex8")],
         lambda: [statics.calculix_beam("tet10"), statics.calculix_beam("hex8"), statics.calculix_dome("hex8")],
         lambda: [swings.mujoco("Euler", 2e-5), swings.mujoco("discrete", 1e-3)],

@@ -86,7 +86,7 @@ def drake_rows() -> list[Row]:
 
 
 def _rows(curve: FloatArray, theirs: FloatArray, who: str, note: str, allowed: float) -> list[Row]:
-    times = np.arange(len(curve)) * FRAME
+    times: FloatArray = np.asarray(FRAME * np.arange(len(curve)), dtype=np.float64)
     return [
         Row(quantity=f"rms of the tip over its drop, {who}", ours=_apart(curve, theirs), reference=0.0, unit="%",
             allowed=100.0 * allowed, note=note),
