@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks import ccx
-from benchmarks.tasks.peers import run_peers
+from benchmarks.other_programs import run_peers
 from pliant.core.errors import MissingExtraError
 
 FIGURES = Path(__file__).parent / "figures.json"
