@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 import pliant as pl
+from benchmarks.other_programs import run_peers
 from benchmarks.tasks.beam import DT, Variant, peer_setup, tip_sag
-from benchmarks.tasks.peers import run_peers
 
 PLAIN = Variant()
 HALF_SECOND = 50  # steps

@@ -13,12 +13,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
-import resource
-import shutil
-import signal
-import subprocess
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from time import process_time
@@ -27,12 +21,13 @@ from typing import Any
 import numpy as np
 
 import pliant as pl
+from benchmarks import ccx
 from pliant.robots import Robot, pneumatic_finger
 
 RUBBER = pl.materials.MooneyRivlin(c1=41.8e3, c2=10.6e3, poisson=0.49, density=1070.0, volumetric="quadratic")
 SOLE = pl.materials.MooneyRivlin(c1=335e3, c2=0.0, poisson=0.49, density=1070.0, volumetric="quadratic")
 """CalculiX knows U = κ/2 (J − 1)² only."""
-ELEMENTS = {"C3D4": "tet4", "C3D10": "tet10"}
+ELEMENTS = {ccx.ELEMENTS[element]: element for element in ("tet4", "tet10")}
 FACE_WITHOUT = np.array([3, 4, 2, 1])
 """Number that CalculiX gives to the face of a tetrahedron that lacks corner 0, 1, 2 or 3."""
 REPEATS = 3  # runs of which the shortest counts
@@ -93,51 +88,23 @@ def same_elements(robot: Robot, pressure: float, parts: int) -> Shape:
 
 def calculix(robot: Robot, kind: str, pressure: float, limit: int) -> Shape | str:
     """What CalculiX finds at `pressure` (Pa), or why it found nothing."""
-    with tempfile.TemporaryDirectory() as folder:
-        Path(folder, "finger.inp").write_text(input_text(robot, kind, pressure))
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        said = subprocess.run(
-            ["ccx", "finger"],
-            cwd=folder,
-            env={"OMP_NUM_THREADS": "1", "PATH": "/usr/bin:/bin"},
-            capture_output=True,
-            text=True,
-            check=False,
-            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 1)),
-        )
-        if said.returncode in (-signal.SIGXCPU, -signal.SIGKILL):
-            return f"ccx {kind}: not done within {limit} s of processor time"
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        output = Path(folder, "finger.dat")
-        blocks = re.split(r"displacements.*time\s+", output.read_text())[1:] if output.exists() else []
-        if "best solution and residuals" in said.stdout or not blocks or said.returncode:
-            reason = next((line for line in said.stdout.splitlines() if "ERROR" in line), "no displacements")
-            return f"ccx {kind}: did not converge ({reason.strip()})"
-        text = blocks[-1].split("\n", 1)[1]
-        table = np.array([line.split() for line in text.splitlines() if line.strip()], float)
-        increments = len(re.findall(r"^ increment\s+\d+ attempt", said.stdout, re.M))
-    points = robot.body.mesh.points.copy()
-    points[table[:, 0].astype(int) - 1] += 1e-3 * table[:, 1:4]
-    world = world_of(robot)
-    volume = world.constraints[0].volume(points)  # type: ignore[attr-defined]
-    spent = (after.ru_utime + after.ru_stime) - (before.ru_utime + before.ru_stime)
-    return Shape(f"ccx {kind}", tip_of(robot, points), float(volume), spent, increments)
+    answer = ccx.solve(input_text(robot, pressure), len(robot.body.mesh.points), limit=limit)
+    if answer.failure:
+        return f"ccx {kind}: {answer.failure}"
+    points = robot.body.mesh.points + answer.moved
+    volume = world_of(robot).constraints[0].volume(points)  # type: ignore[attr-defined]
+    return Shape(f"ccx {kind}", tip_of(robot, points), float(volume), answer.seconds, answer.increments)
 
 
-def input_text(robot: Robot, kind: str, pressure: float) -> str:
+def input_text(robot: Robot, pressure: float) -> str:
     """The input of CalculiX in mm, N and MPa."""
     body, mesh = robot.body, robot.body.mesh
     materials = body.cell_materials()
-    lines = ["*NODE, NSET=NALL"]
-    lines += [f"{k}, {x:.9g}, {y:.9g}, {z:.9g}" for k, (x, y, z) in enumerate(1e3 * mesh.points, 1)]
-    for number, name in enumerate(("RUBBER", "SOLE")):
-        chosen = np.flatnonzero(materials == number)
-        lines.append(f"*ELEMENT, TYPE={kind}, ELSET={name}")
-        lines += [", ".join(map(str, [cell + 1, *(mesh.cells[cell] + 1)])) for cell in chosen]
-    for name, material in (("RUBBER", RUBBER), ("SOLE", SOLE)):
-        c1, c2, bulk = 1e-6 * material.c1, 1e-6 * material.c2, 1e-6 * material.bulk_modulus
-        lines += [f"*MATERIAL, NAME={name}", "*HYPERELASTIC, MOONEY-RIVLIN", f"{c1:.9g}, {c2:.9g}, {2.0 / bulk:.9g}"]
-        lines.append(f"*SOLID SECTION, ELSET={name}, MATERIAL={name}")
+    lines = ccx.mesh_lines(mesh.points, mesh.cells, mesh.element, "ALL")
+    for number, (name, material) in enumerate((("RUBBER", RUBBER), ("SOLE", SOLE))):
+        lines.append(f"*ELSET, ELSET={name}")
+        lines += [f"{cell + 1}," for cell in np.flatnonzero(materials == number)]
+        lines += ccx.rubber_lines(name, material.c1, material.c2, material.bulk_modulus)
     lines.append("*BOUNDARY")
     lines += [f"{node + 1}, 1, 3" for node in np.flatnonzero(mesh.points[:, 0] < 1e-9)]
     lines += ["*STEP, NLGEOM, INC=500", "*STATIC", "0.1, 1., 1e-6, 0.25", "*DLOAD"]
@@ -160,8 +127,8 @@ def main() -> None:
     parser.add_argument("--limit", type=int, default=600, help="seconds of processor time that CalculiX may take")
     parser.add_argument("--json", type=Path, help="write the numbers here")
     options = parser.parse_args()
-    if shutil.which("ccx") is None:
-        print("ccx is not installed (Debian: apt-get install calculix-ccx); nothing to compare with")
+    if not ccx.installed():
+        print(f"ccx is not installed ({ccx.PACKAGE}); nothing to compare with")
         return
     cell = 1e-3 * options.cell
     robot = finger(cell, "tet4")

@@ -19,7 +19,7 @@ from pliant.core.types import FloatArray
 from pliant.recordings import load_c3d, register
 from validation.beam_comsol import COMSOL
 from validation.row import Row
-from validation.silicone_beam import CENTERS, FEET, LOAD, Motion, release, sag, silicone
+from validation.silicone_beam import CENTERS, FEET, LAG, LOAD, Motion, release, sag, silicone
 
 CLAMP = ((-0.094, -0.01, -0.001), (-0.094, 0.04, 0.0275), (-0.094, 0.04, 0.0))
 """Markers on the clamp, m."""
@@ -33,6 +33,10 @@ UNTIL = 2.2
 """Simulated time, s: less than 5 % of the oscillation is left. The beam is taken to be at rest 0.3 s later."""
 LATE = 0.015
 """The hand lets go within so much of the published frame, s; the instant is fitted."""
+EARLY = 0.11
+"""Time in which the string pulls taut, s."""
+LAGS = (0.006, 0.012, 0.018, 0.024)
+"""Delays of the weight that are tried, s."""
 
 
 @dataclass(frozen=True)
@@ -86,6 +90,26 @@ def apart(motion: Motion, measured: FloatArray, rate: float) -> tuple[float, flo
     return float(distances[best]), float(lates[best])
 
 
+def lag_asked_for(points: FloatArray, rate: float) -> float:
+    """The delay of the weight (s) with which the first frames of a take are met best, whatever comes later."""
+    theirs = points[: round(EARLY * rate), :, 2].mean(axis=1)
+    times = np.arange(len(theirs)) / rate
+    lates = np.arange(-LATE, LATE + 1e-9, 0.001)
+    distances = []
+    for lag in LAGS:
+        motion = _early(lag)
+        ours = motion.displacements[:, :, 2].mean(axis=1)
+        apart = [np.mean((np.interp(times - late, motion.times, ours) - theirs) ** 2) for late in lates]
+        distances.append(min(apart))
+    curve = np.polyfit(LAGS, distances, 2)
+    return float(np.clip(-0.5 * curve[1] / curve[0], LAGS[0], LAGS[-1]))
+
+
+@lru_cache(maxsize=8)
+def _early(lag: float) -> Motion:
+    return release(silicone(), LOAD, until=EARLY + LATE, lag=lag)
+
+
 @lru_cache(maxsize=2)
 def simulated(weight: float) -> Motion:
     """The motion of the beam with `weight` (N), then its rest; kept, for rows and pictures."""
@@ -123,11 +147,18 @@ def _motion_rows(case: Case, takes: list[Any], drop: float) -> list[Row]:
     ours = ring_down(motion.times, motion.displacements[:, :, 2].mean(axis=1), guess)
     distances = [1e3 * apart(motion, points, rate)[0] / drop for points, rate in takes]
     rms = 100.0 * float(np.sqrt(np.mean(np.square(distances))))
-    return [
+    takes_note = f"rms of the motion over the drop, {case.title}: {' and '.join(f'{100 * d:.1f}' for d in distances)} %"
+    found = [
         _row(f"frequency of the ring-down, {case.title}", ours[0], float(measured[0]), "Hz", 0.015),
         _row(f"rate of decay, {case.title}", ours[1], float(measured[1]), "1/s", 0.1),
-        _row(f"rms of the motion over the drop, {case.title}", rms, 0.0, "%", 4.0),
-    ]
+        Row(quantity=f"rms of the motion over the drop, {case.title}", ours=rms, reference=0.0, unit="%", allowed=4.0,
+            note=f"{takes_note} in the two takes"),
+    ]  # fmt: skip
+    if case.weight:
+        for name, (points, rate) in zip("ab", takes, strict=True):
+            asked = 1e3 * lag_asked_for(points, rate)
+            found.append(_row(f"delay of the weight that take {name} asks for", 1e3 * LAG, asked, "ms", None))
+    return found
 
 
 def _row(quantity: str, ours: float, reference: float, unit: str, allowed: float | None) -> Row:

@@ -9,7 +9,8 @@ import numpy as np
 
 from pliant.core.extras import blank_figure
 from validation.beam import LOADS, simulated, take
-from validation.tentacle import TESTING, TRAINING, fitted, measured, poses
+from validation.tentacle import measured, poses
+from validation.tentacle_fit import TESTING, TRAINING, fitted
 
 SHOWN = 2.0
 """Seconds of the motion that are drawn."""

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.other_programs import run_peers
 from benchmarks.tasks.measure import Measurement, measure_steps
-from benchmarks.tasks.peers import run_peers
 from pliant import materials, mesh
 from pliant.core.errors import InputError
 from pliant.materials import Material

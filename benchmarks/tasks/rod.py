@@ -20,8 +20,8 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.other_programs import run_peers
 from benchmarks.tasks.measure import measure_steps
-from benchmarks.tasks.peers import run_peers
 from benchmarks.tasks.rod_finger import rod_finger_reports
 from pliant.models.beam import Circle
 from pliant.models.rod import Rod

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.other_programs import run_peers
 from benchmarks.tasks.measure import measure_steps
-from benchmarks.tasks.peers import run_peers
 from pliant import robots
 from pliant.actuators import Cable, CableRows
 from pliant.actuators.values import Displacement

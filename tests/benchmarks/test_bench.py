@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 import pliant as pl
+from benchmarks.other_programs import peer_python, run_peers
 from benchmarks.tables import TABLES
 from benchmarks.tasks import BENCHES, rod, rod_finger, run_bench
 from benchmarks.tasks.beam import Variant, peer_setup, run_beam
-from benchmarks.tasks.peers import peer_python, run_peers
 from benchmarks.tasks.rod import run_rod
 from benchmarks.tasks.threads import run_threads
 from benchmarks.tasks.touch import run_contacts
@@ -88,7 +88,7 @@ def test_peers_read_the_setup_and_failures_are_reported(monkeypatch, tmp_path):
     (environment / "python").symlink_to(sys.executable)
     scripts = tmp_path / "peers"
     scripts.mkdir()
-    monkeypatch.setattr("benchmarks.tasks.peers.SCRIPTS", scripts)
+    monkeypatch.setattr("benchmarks.other_programs.SCRIPTS", scripts)
     (scripts / "good.py").write_text(
         "import sys, json, zipfile\n"
         "names = zipfile.ZipFile(sys.argv[1]).namelist()\n"

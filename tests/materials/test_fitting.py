@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import pliant.materials as pm
 from pliant.core.errors import InputError
-from pliant.materials import fit_neo_hookean, fit_ogden, fit_yeoh, uniaxial_stress
+from pliant.materials import Ogden, fit_neo_hookean, fit_ogden, fit_yeoh, uniaxial_stress
 
 STRAIN = np.linspace(0.1, 2.0, 15)
 FITS = [fit_neo_hookean, fit_yeoh, fit_ogden]
@@ -144,3 +144,36 @@ def test_relative_fits_weigh_small_stresses_as_much_as_large_ones(fit):
     assert np.square(errors[1]).sum() < np.square(errors[0]).sum()
     with pytest.raises(InputError, match="relative error"):
         fit([0.0, *strain], [0.0, *stress], density=1e3, relative=True)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_several_ogden_terms_are_found_again(seed):
+    """Two random stable terms: the stress to 1e-4, m a > 0, and a third term is not worse."""
+    rng = np.random.default_rng(seed)
+    exponents = [rng.uniform(1.5, 4.0), rng.choice([-1.0, 1.0]) * rng.uniform(5.0, 9.0)]
+    moduli = [np.sign(a) * rng.uniform(0.3e5, 1e5) / a**2 for a in exponents]
+    strain = np.linspace(-0.3, 1.5, 40)
+    material = Ogden(m=moduli, a=exponents, density=1.0)
+    stress = uniaxial_stress(material, strain)
+    fits = [fit_ogden(strain, stress, density=1.0, terms=terms) for terms in (1, 2, 3)]
+    assert fits[1].relative_rms < 1e-4
+    assert fits[2].relative_rms <= 1.01 * fits[1].relative_rms + 1e-9
+    assert fits[1].relative_rms < fits[0].relative_rms
+    for fit in fits:
+        assert all(m * a > 0.0 and 1.0 <= abs(a) <= 20.0 for m, a in fit.material.terms)
+
+
+def test_a_noisy_test_with_many_terms_stays_stable():
+    """Six terms on a curve with noise, and on one that falls: the stress still rises with every stretch."""
+    rng = np.random.default_rng(0)
+    strain = np.linspace(0.02, 4.0, 60)
+    for clean in (1e5 * (strain + 0.1 * strain**3), 1e5 * np.sin(strain / 1.5)):
+        fit = fit_ogden(strain, clean + 2e3 * rng.standard_normal(60), density=1.0, terms=6)
+        wide = np.linspace(-0.7, 6.0, 300)
+        assert (np.diff(uniaxial_stress(fit.material, wide) * (1.0 + wide)) > 0.0).all()
+
+
+@pytest.mark.parametrize("terms", [0, 7, 1.5, True])
+def test_terms_of_ogden_are_whole_numbers_up_to_six(terms):
+    with pytest.raises(InputError, match="terms of fit_ogden must be"):
+        fit_ogden(STRAIN, STRAIN, density=1.0, terms=terms)

@@ -211,3 +211,44 @@ def test_random_series_agree_with_an_independent_integration(seed):
     coarse, fine = found(150), found(300)
     assert abs(fine - expected) < 2e-3 * largest
     assert (4.0 * fine - coarse) / 3.0 == pytest.approx(expected, abs=5e-5 * largest)
+
+
+def with_branches(world, state, controls):
+    """Kinetic energy and that of the relaxed springs, and what the springs of the branches hold, J."""
+    total = world.energy(state, controls)["total"]
+    for model, history in zip(world.models, state.histories or (None,) * len(world.models), strict=True):
+        if history is not None:
+            rest = 1.0 - sum(g for g, _ in BRANCHES)
+            softness = np.array([rest / g for g, _ in BRANCHES])[:, None] / model.memory.stiffness[:, None]
+            total += 0.5 * float(np.nansum(history[:, 1:] ** 2 * softness))
+    return total
+
+
+@pytest.mark.parametrize("stepper", STEPPERS)
+@pytest.mark.parametrize("kind", ["rod", "beam"])
+@pytest.mark.parametrize("dt", [0.002, 0.01])
+def test_energy_never_grows_in_free_motion(stepper, kind, dt):
+    """With the branches' own: from bent and twisted rest, and from random velocities."""
+    material = pl.materials.Viscoelastic(HEAVY, BRANCHES, viscosity=1e-4)
+    if kind == "rod":
+        scene, body = rod(material, ("bend_y", "bend_z", "twist", "stretch"), sections=4)
+        load = pl.RodLoad(body, LENGTH, (0.0, 0.01, 0.02))
+    else:
+        scene, nodes = pl.Scene(gravity=(0, 0, 0)), np.linspace((0, 0, 0), (LENGTH, 0, 0), 5)
+        body = scene.add(pl.Beam(nodes, section=pl.sections.Circle(RADIUS), material=material, clamp=[0]))
+        load = pl.PointLoad(body, [4], (0.0, 0.01, 0.02))
+    pull = scene.add(load)
+    world = scene.compile()
+    free = {pull: pl.Wrench(((0.0, 0.0, 0.0), (0.0, 0.0, 0.0)))}
+    bent, _ = pl.QuasiStatic()(world, world.initial_state(), {pull: pl.Wrench(((0.0, 0.01, 0.02), (5e-4, 0.0, 0.0)))})
+    kick = 0.05 * np.random.default_rng(3).standard_normal(bent.v[0].shape)
+    kick[:2] = 0.0  # the clamped end
+    kicked = pl.State(world, 0.0, bent.q, (kick,), np.zeros(0))
+    for start in (pl.State(world, 0.0, bent.q, bent.v, np.zeros(0)), kicked):
+        state, step = start, stepper(dt=dt, tolerance=1e-10)
+        energies = [world.energy(state, free)["total"]]
+        for _ in range(40):
+            state, _ = step(world, state, free)
+            energies.append(with_branches(world, state, free))
+        assert np.diff(energies).max() <= 1e-7 * energies[0]
+        assert energies[-1] < 0.99 * energies[0]

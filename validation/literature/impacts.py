@@ -8,6 +8,7 @@ import numpy as np
 import pliant as pl
 from pliant.core.types import FloatArray
 from pliant.hybrid import Contact, Friction, HybridSystem, Outcome, Restitution, integrate
+from validation.literature import constants
 from validation.literature.compared import compared
 from validation.row import Row
 
@@ -61,7 +62,7 @@ def painleve_friction() -> list[Row]:
         while high - low > 1e-3:
             middle = 0.5 * (low + high)
             low, high = (middle, high) if consistent(middle) else (low, middle)
-    return [compared("critical friction", 0.5 * (low + high), 4.0 / 3.0, "", allowed=0.001)]
+    return [compared("critical friction", 0.5 * (low + high), constants.PAINLEVE, "", allowed=0.001)]
 
 
 def stick_slip() -> list[Row]:

@@ -5,6 +5,7 @@ from scipy.special import ellipj, ellipk
 
 import pliant as pl
 from pliant.core.types import FloatArray
+from validation.literature import constants
 from validation.literature.compared import compared
 from validation.row import Row
 
@@ -106,7 +107,9 @@ def sliding_to_rolling(dt: float = 0.005) -> list[Row]:
     early = np.array(slips[: max(2, round(0.1 / dt))])
     rate = (early[0] - early[-1]) / (dt * (len(early) - 1))  # slip decays linearly: 7/2 μg
     return [
-        compared("speed of rolling", float(state.v[0].reshape(2, 3)[0, 0]), 5.0 / 7.0 * speed, "m/s", allowed=1e-06),
+        compared(
+            "speed of rolling", float(state.v[0].reshape(2, 3)[0, 0]), constants.ROLLING * speed, "m/s", allowed=1e-06
+        ),
         compared("time of sliding", float(speed / rate), 2.0 * speed / (7.0 * friction * GRAVITY), "s", allowed=1e-06),
     ]
 
@@ -147,7 +150,7 @@ def ball_leaves_a_sphere(dt: float = 0.001) -> list[Row]:
         if np.arccos(place[2] / np.linalg.norm(place)) > 0.5 and not info.contact_force(ball, fixed).any():
             break
     place = before.pose(ball)[0]
-    exact = 10.0 / 17.0 * np.cos(start)
+    exact = constants.LEAVING_SPHERE * np.cos(start)
     return [compared("cosine where it leaves", float(place[2] / np.linalg.norm(place)), exact, "", allowed=0.002)]
 
 
@@ -174,6 +177,10 @@ def ladder(dt: float = 0.001) -> list[Row]:
             break
     return [
         compared(
-            "height where it leaves the wall", float(before.pose(bar)[0, 2] / middle[2]), 2.0 / 3.0, "", allowed=0.004
+            "height where it leaves the wall",
+            float(before.pose(bar)[0, 2] / middle[2]),
+            constants.LADDER,
+            "",
+            allowed=0.004,
         )
     ]

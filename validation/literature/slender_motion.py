@@ -6,6 +6,7 @@ import numpy as np
 from scipy.special import j0
 
 import pliant as pl
+from validation.literature import constants
 from validation.literature.compared import compared
 from validation.row import Row
 
@@ -27,7 +28,7 @@ def higher_bending_modes(cells: int = 24) -> list[Row]:
     body = scene.add(pl.Volume(mesh, solid, clamp=pl.regions.plane(axis="x", at=0.0), lumped_mass=False))
     world = scene.compile()
     found: list[Row] = []
-    for name, beta in (("second", 4.6940911), ("third", 7.8547574)):
+    for name, beta in zip(("second", "third"), constants.CANTILEVER_ROOTS, strict=True):
         x = beta * mesh.points[:, 0] / length
         ratio = (np.cosh(beta) + np.cos(beta)) / (np.sinh(beta) + np.sin(beta))
         shape = np.cosh(x) - np.cos(x) - ratio * (np.sinh(x) - np.sin(x))
@@ -66,10 +67,12 @@ def hanging_chain(count: int = 30) -> list[Row]:
     )  # fmt: skip
     push = scene.add(pl.RodLoad(rod, 0.5 * length, (0, 0, 0)))
     world = scene.compile()
-    exact = 2.404826 / 2.0 * np.sqrt(gravity / length) / (2.0 * np.pi)
+    exact = constants.BESSEL_ZERO / 2.0 * np.sqrt(gravity / length) / (2.0 * np.pi)
     state, step, values = world.initial_state(), pl.ImplicitMidpoint(0.02), []
     weight = 1e3 * section.area * gravity
-    shape = j0(2.404826 * np.sqrt(np.linspace(1.0, 0.0, count + 1)))  # the mode, to which the others are orthogonal
+    shape = j0(
+        constants.BESSEL_ZERO * np.sqrt(np.linspace(1.0, 0.0, count + 1))
+    )  # the mode, to which the others are orthogonal
     shape[-1] *= 0.5
     for k in range(160):
         state, _ = step(world, state, {push: pl.Force((1e-3 * weight * (k < 25), 0, 0))})
@@ -117,7 +120,9 @@ def ring_vibration(count: int = 40) -> list[Row]:
         pl.Beam(points, edges=edges, section=section, young=young, poisson=0.0, density=density, shear=False)
     )
     world = scene.compile()
-    exact = float(np.sqrt(7.2 * young * section.second_moments[0] / (density * section.area)) / (2.0 * np.pi))
+    exact = float(
+        np.sqrt(constants.OVAL_RING * young * section.second_moments[0] / (density * section.area)) / (2.0 * np.pi)
+    )
     start = world.initial_state()
     v = np.zeros((count, 2, 3))
     v[:, 0, 0] = np.cos(2 * angle) * np.cos(angle) + 0.5 * np.sin(2 * angle) * np.sin(angle)

@@ -4,7 +4,7 @@ A strip of an incompressible material under uniaxial stretch s = 1 + strain has 
 
     neo-Hookean  P = μ (s − s⁻²)
     Yeoh         P = 2 (s − s⁻²) (c1 + 2 c2 e + 3 c3 e²),   e = s² + 2/s − 3
-    Ogden        P = m (sᵃ⁻¹ − s^(−a/2 − 1))
+    Ogden        P = Σ m (sᵃ⁻¹ − s^(−a/2 − 1))
 
 Each fit minimises Σ (P(strain) − stress)², or with `relative` Σ (P(strain)/stress − 1)², which weighs small stresses as
 large ones. A tensile test does not determine Poisson's ratio, which is given. Mooney–Rivlin is left out: fitted to
@@ -26,13 +26,12 @@ from pliant.core.checks import finite_array
 from pliant.core.errors import InputError
 from pliant.core.one_line import one_line
 from pliant.core.types import FloatArray
+from pliant.materials.laws import MAX_TERMS
 from pliant.materials.material import Material, MooneyRivlin, NeoHookean, Yeoh, check_poisson
 from pliant.materials.ogden import Ogden
+from pliant.materials.ogden_fitting import EXPONENT_RANGE, fit_terms, ogden_shape
 
 AnyMaterial = TypeVar("AnyMaterial", bound=Material)
-
-EXPONENT_RANGE = (1.0, 20.0)
-"""Range of the exponent a in `fit_ogden`: for a ≥ 1 the stress rises at every stretch; silicones are far below 20."""
 
 
 @one_line
@@ -51,7 +50,7 @@ def uniaxial_stress(material: Material, strain: ArrayLike) -> FloatArray:
     """Engineering stress in Pa, shape (…), of the incompressible `material` at engineering strains (…), each > −1."""
     s = 1.0 + _strains(strain)
     if isinstance(material, Ogden):
-        return np.asarray(sum(m * _ogden_shape(s, a) for m, a in material.terms))
+        return np.asarray(sum(m * ogden_shape(s, a) for m, a in material.terms))
     if isinstance(material, Yeoh):
         shapes = _yeoh_shapes(s)
         return material.c1 * shapes[..., 0] + material.c2 * shapes[..., 1] + material.c3 * shapes[..., 2]
@@ -101,29 +100,38 @@ def fit_yeoh(
 
 
 def fit_ogden(
-    strain: ArrayLike, stress: ArrayLike, *, density: float, poisson: float = 0.49, relative: bool = False
+    strain: ArrayLike,
+    stress: ArrayLike,
+    *,
+    density: float,
+    poisson: float = 0.49,
+    terms: int = 1,
+    relative: bool = False,
 ) -> Fit[Ogden]:
-    """One-term Ogden material nearest to a tensile test: engineering strain (k,), engineering stress (k,) in Pa.
+    """Ogden material nearest to a tensile test: engineering strain (k,), engineering stress (k,) in Pa.
 
-    The modulus m is eliminated, as the stress is linear in it; the exponent a is searched for in `EXPONENT_RANGE`.
+    `terms` (1 to 6) is how many are fitted at most: one that does not lower the error is left out. Exponents are
+    searched for in 1 ≤ |a| ≤ 20 (above 0 where there is one term), and m a > 0 in each term, so that the material is
+    stable at any strain.
     """
-    strains, stresses = _data(strain, stress, coefficient_count=2)
+    if isinstance(terms, bool) or not isinstance(terms, int) or not 1 <= terms <= MAX_TERMS:
+        raise InputError(f"terms of fit_ogden must be a whole number from 1 to {MAX_TERMS}, got {terms!r}")
+    strains, stresses = _data(strain, stress, coefficient_count=2 * terms)
     s, weights = 1.0 + strains, _weights(stresses, relative)
     wanted = weights * stresses
 
     def modulus(a: float) -> float:
-        shape = weights * _ogden_shape(s, a)
+        shape = weights * ogden_shape(s, a)
         return float(shape @ wanted / (shape @ shape))
 
     def error(a: float) -> float:
-        return float(np.sum((modulus(a) * weights * _ogden_shape(s, a) - wanted) ** 2) / np.sum(wanted**2))
+        return float(np.sum((modulus(a) * weights * ogden_shape(s, a) - wanted) ** 2) / np.sum(wanted**2))
 
-    a = _minimise(error, EXPONENT_RANGE)
-    return _fit(Ogden(m=modulus(a), a=a, poisson=poisson, density=density), strains, stresses)
-
-
-def _ogden_shape(s: FloatArray, a: float) -> FloatArray:
-    return s ** (a - 1.0) - s ** (-0.5 * a - 1.0)
+    if terms == 1:
+        a = _minimise(error, EXPONENT_RANGE)
+        return _fit(Ogden(m=modulus(a), a=a, poisson=poisson, density=density), strains, stresses)
+    moduli, exponents = zip(*fit_terms(s, stresses, weights, terms), strict=True)
+    return _fit(Ogden(m=moduli, a=exponents, poisson=poisson, density=density), strains, stresses)
 
 
 def _yeoh_shapes(s: FloatArray) -> FloatArray:

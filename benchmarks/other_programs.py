@@ -18,7 +18,7 @@ import numpy as np
 
 from pliant.core.errors import InputError
 
-SCRIPTS = Path(__file__).parents[1] / "peers"
+SCRIPTS = Path(__file__).parent / "peers"
 _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 _TIME_LIMIT = 300.0  # s of one peer, imports and compilation included
 
