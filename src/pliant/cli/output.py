@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from pliant.core.errors import InputError
+from pliant.core.replacing import replace_text
 
 STANDARD_OUTPUT = Path("-")
 
@@ -44,7 +45,7 @@ class Output:
             sys.stdout.write(text)
             sys.stdout.flush()  # a program at the other end of the pipe may wait for it
         else:
-            self._json.write_text(text, encoding="utf-8")
+            replace_text(self._json, text)
             self.say(f"wrote {self._json}")
 
 

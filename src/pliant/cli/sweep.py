@@ -16,6 +16,7 @@ from pliant.cli.output import Output, check_folder, plain, value_text
 from pliant.cli.run import many_values, split_settings
 from pliant.cli.scene_file import SceneFile, run_scene
 from pliant.core.errors import InputError
+from pliant.core.replacing import replace_text, replacing
 
 _SHOWN = 40
 """Rows of a table on the terminal; the file holds all."""
@@ -99,9 +100,9 @@ def measures_of(result: Mapping[str, Any] | None) -> dict[str, Any]:
 def write_table(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
     """A row for each case; a CSV file has a column for each name that occurs, empty where a case failed."""
     if path.suffix.lower() == ".json":
-        path.write_text(json.dumps(list(rows), indent=2, default=plain) + "\n", encoding="utf-8")
+        replace_text(path, json.dumps(list(rows), indent=2, default=plain) + "\n")
         return
-    with path.open("w", newline="", encoding="utf-8") as stream:
+    with replacing(path) as part, part.open("w", newline="", encoding="utf-8") as stream:
         writer = csv.DictWriter(stream, fieldnames=_columns(rows))
         writer.writeheader()
         writer.writerows(rows)

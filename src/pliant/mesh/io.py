@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from pliant.core.declared import declared
-from pliant.core.errors import MeshError, MissingExtraError, PliantError, UnitError
+from pliant.core.errors import InputError, MeshError, MissingExtraError, PliantError, UnitError
+from pliant.core.replacing import replacing
 from pliant.core.types import FloatArray, IntArray
 from pliant.core.units import LENGTH_UNITS, metres_per
 from pliant.mesh.elements import ELEMENTS
@@ -109,7 +110,10 @@ def save(
     # for meshio .msh is ANSYS first, and for everyone else it is Gmsh
     chosen = "gmsh" if path.suffix.lower() == ".msh" else None
     try:
-        meshio.write(path, meshio.Mesh(scale * points, cells, point_data=data), file_format=chosen)
+        with replacing(path) as part:
+            meshio.write(part, meshio.Mesh(scale * points, cells, point_data=data), file_format=chosen)
+    except InputError:
+        raise
     except (Exception, SystemExit) as error:
         raise MeshError(f"{path}: the mesh cannot be written ({error}); try the ending .vtu") from error
 

@@ -14,12 +14,13 @@ from typing import Any, Literal
 import numpy as np
 from scipy import sparse
 
-from pliant.core.archive import decoding, read_archive, write_archive
+from pliant.core.archive import Migration, decoding, read_archive, write_archive
 from pliant.core.errors import InputError
 from pliant.core.one_line import one_line
 from pliant.core.types import FloatArray, IndexArray, IntArray
 
-FORMAT = "pliant snapshots 1"
+FORMAT = "pliant snapshots 2"
+OLDER: dict[str, Migration] = {"pliant snapshots 1": lambda header, arrays: ({**header, "format": FORMAT}, arrays)}
 ROWS = ("keys", "lam", "maker", "normal", "nodes", "weights")
 """What is recorded of every row."""
 STEPS = ("run", "step", "actuation", "residual")
@@ -142,7 +143,7 @@ class Snapshots:
     def load(cls, path: str | Path) -> Snapshots:
         """What `save` wrote."""
         what = "a file of snapshots"
-        header, arrays = read_archive(path, FORMAT, what=what)
+        header, arrays = read_archive(path, FORMAT, what=what, older=OLDER)
         with decoding(path, what):
             q = tuple(arrays[f"q_{k}"] for k in range(len(header["bodies"])))
             own = {name: arrays[name] for name in _ARRAYS}

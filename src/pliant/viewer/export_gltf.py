@@ -22,6 +22,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from pliant.core.errors import InputError
+from pliant.core.replacing import replace_text, replacing
 from pliant.core.types import FloatArray, IndexArray
 from pliant.viewer.export_surfaces import Shown
 from pliant.viewer.palette import rgb, srgb_to_linear
@@ -42,11 +43,12 @@ def write_gltf(path: Path, shown: Shown, *, title: str = "") -> Path:
     data = buffers.data()
     if path.suffix.lower() == ".glb":
         document["buffers"] = [{"byteLength": len(data)}]
-        path.write_bytes(_glb(document, data))
+        with replacing(path) as part:
+            part.write_bytes(_glb(document, data))
     elif path.suffix.lower() == ".gltf":
         address = "data:application/octet-stream;base64," + base64.b64encode(data).decode("ascii")
         document["buffers"] = [{"byteLength": len(data), "uri": address}]
-        path.write_text(json.dumps(document), encoding="utf-8")
+        replace_text(path, json.dumps(document))
     else:
         raise InputError(f"glTF is written as .glb or .gltf, got {path}")
     return path
