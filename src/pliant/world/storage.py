@@ -83,16 +83,20 @@ def load_state(world: World, path: str | Path) -> State:
     what = "a saved state of this world"
     header, arrays = read_archive(path, STATE_FORMAT, what=what, older=OLDER_STATES)
     written, own = header.get("world"), world.fingerprint
-    version = header.get("made", {}).get("versions", {}).get("pliant")
-    if (
-        version == provenance()["versions"]["pliant"] and None not in (written, own) and written != own
-    ):  # versions encode anew
+    if _version_of(header) == provenance()["versions"]["pliant"] and None not in (written, own) and written != own:
         raise FileFormatError(
             f"{path} holds a state of another world ({written}, this one is {own}); load it there, and take its "
             "positions and velocities over with world.adopt(state)"
         )
     with decoding(path, what):
         return decode_state(world, arrays)
+
+
+def _version_of(header: Mapping[str, Any]) -> Any:
+    """The version of Pliant that wrote a file, None where it does not say; other versions encode other fields."""
+    made = header.get("made")
+    versions = made.get("versions") if isinstance(made, dict) else None
+    return versions.get("pliant") if isinstance(versions, dict) else None
 
 
 def encode_state(state: State) -> dict[str, Any]:
