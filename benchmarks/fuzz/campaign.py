@@ -6,10 +6,12 @@ import json
 import os
 import re
 import select
+import signal
 import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import monotonic
@@ -99,20 +101,25 @@ def _outcomes(reader: str, seed: int, first: int, last: int) -> Iterator[tuple[i
     """Outcomes from `first` on until `last`, or until the child died or was ended for the time it took."""
     command = [sys.executable, "-m", "benchmarks.fuzz.child", reader, str(seed), str(first), str(last)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, start_new_session=True) as child:
-        lines = _lines(child)
-        if next(lines, "") != "ready":
-            raise RuntimeError(f"the reader {reader!r} did not get ready: {child.wait()}")
-        index = first
-        for line in lines:
-            if line is None:
-                _end(child)
-                yield index, f"hang: more than {SECONDS:g} s"
-                return
-            number, _, outcome = line.partition(" ")
-            index = int(number) + 1
-            yield int(number), outcome
-        if index < last:
-            yield index, f"the process died: {child.wait()}"
+        try:
+            yield from _told(child, reader, first, last)
+        finally:
+            _end(child)
+
+
+def _told(child: subprocess.Popen[bytes], reader: str, first: int, last: int) -> Iterator[tuple[int, str]]:
+    lines, index = _lines(child), first
+    if next(lines, "") != "ready":
+        raise RuntimeError(f"the reader {reader!r} did not get ready: {child.wait()}")
+    for line in lines:
+        if line is None:
+            yield index, f"hang: more than {SECONDS:g} s"
+            return
+        number, _, outcome = line.partition(" ")
+        index = int(number) + 1
+        yield int(number), outcome
+    if index < last:
+        yield index, f"the process died: {child.wait()}"
 
 
 def _lines(child: subprocess.Popen[bytes]) -> Iterator[Any]:
@@ -157,7 +164,6 @@ def _children(process: int) -> list[int]:
 
 def _end(child: subprocess.Popen[bytes]) -> None:
     """End a child and what it has forked: its session is its own."""
-    import signal
-
-    os.killpg(child.pid, signal.SIGKILL)
+    with suppress(ProcessLookupError):
+        os.killpg(child.pid, signal.SIGKILL)
     child.wait()

@@ -29,7 +29,7 @@ def case_of(name: str, seed: int, index: int) -> tuple[str, bytes]:
 
 
 def outcome_of(reader: Reader, path: Path) -> str:
-    """What became of a file: "read", "refused" or "too large", or the class of another error and where it was raised."""
+    """What became of a file: one of those above, or the class of another error and where it was raised."""
     if reader.forks:
         return _forked(reader, path)
     return _outcome(reader, path)

@@ -18,8 +18,9 @@ from pliant.core.archive import write_stream
 KINDS = (np.float64, np.float32, np.int64, np.int32, np.uint8, np.bool_, np.complex128, np.uint64, np.dtype("<U3"))
 SPECIAL = (np.nan, np.inf, -np.inf, 1e308, -1e308, 1e-320, -1.0, 0.0, 1.0, 1e16)
 VALUES: tuple[Any, ...] = (
-    None, True, False, 0, -1, 1, 2**31, 2**63, 10**40, 1e308, 1e-320, float("nan"), float("inf"), "", "x", "volume", [], [[]], {},
-    {"again": 0}, {"again": -1}, {"array": "array_0"}, {"array": "missing"}, {"float": "nan"}, {"float": "x"},
+    None, True, False, 0, -1, 1, 2**31, 2**63, 10**40, 1e308, 1e-320, float("nan"), float("inf"), "", "x", "volume",
+    [], [[]], {}, {"again": 0}, {"again": -1}, {"array": "array_0"}, {"array": "missing"},
+    {"float": "nan"}, {"float": "x"},
     {"thing": 0, "class": "Mesh", "fields": {}}, {"class": "Volume"}, [1, 2, 3], [0.0, 0.0, 0.0],
 )  # fmt: skip
 
@@ -98,8 +99,8 @@ def _kind(rng: Random, array: Any) -> Any:
 
 
 def _fill(rng: Random, array: Any) -> Any:
-    value = rng.choice(SPECIAL) if array.dtype.kind == "f" else 2**31 - 1
-    return np.full_like(array, value) if array.dtype.kind in "iuf" else array
+    value = float(rng.choice(SPECIAL)) if array.dtype.kind == "f" else 2**31 - 1
+    return np.full(array.shape, value).astype(array.dtype) if array.dtype.kind in "iuf" else array
 
 
 def _other(rng: Random, array: Any) -> Any:

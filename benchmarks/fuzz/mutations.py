@@ -29,8 +29,9 @@ INTEGERS = (
     2**63 - 1,
 )
 NUMBERS = (
-    "nan", "inf", "-inf", "-1", "0", "1", "1e308", "-1e308", "1e400", "1e-320", "2147483647", "2147483648", "4294967295",
-    "-2147483649", "99999999999999999999", "100000000", "0x10", "1_000", "٣", "1,5", "", "-0.0", "1e", "--1", "1.2.3",
+    "nan", "inf", "-inf", "-1", "0", "1", "1e308", "-1e308", "1e400", "1e-320", "2147483647", "2147483648",
+    "4294967295", "-2147483649", "99999999999999999999", "100000000", "0x10", "1_000", "٣", "1,5", "", "-0.0",
+    "1e", "--1", "1.2.3",
 )  # fmt: skip
 WORDS = (
     "\0",
@@ -125,7 +126,7 @@ def special(rng: Random, data: bytes, others: Sequence[bytes]) -> bytes:
 
 
 def number(rng: Random, data: bytes, others: Sequence[bytes]) -> bytes:
-    """Replace a number in the text by another one, or by another one of the file, such as an index that occurs twice."""
+    """Replace a number in the text by another, or by one of the file, such as an index that then occurs twice."""
     found = list(_NUMBER.finditer(data[:100_000]))
     if not found:
         return data

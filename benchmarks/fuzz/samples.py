@@ -12,7 +12,7 @@ import numpy as np
 
 import pliant as pl
 from benchmarks.fuzz.c3d_writer import DEC, INTEL, MIPS, written
-from benchmarks.fuzz.scenes import PARTS, arm, beams, touching
+from benchmarks.fuzz.scenes import PARTS, arm, beams, facing
 from pliant.reduction.experiments import experiments
 from pliant.reduction.snapshots import Snapshots
 from pliant.sweep.records import Records
@@ -22,11 +22,15 @@ STEP = pl.ImplicitEuler(dt=0.005)
 
 URDF = b"""<?xml version="1.0"?>
 <robot name="arm">
-  <link name="base"><collision><origin xyz="0 0 0.1" rpy="0 0.1 0"/><geometry><box size="0.1 0.1 0.2"/></geometry></collision></link>
-  <link name="upper"><collision name="tube"><geometry><cylinder radius="0.02" length="0.3"/></geometry></collision></link>
+  <link name="base">
+    <collision><origin xyz="0 0 0.1" rpy="0 0.1 0"/><geometry><box size="0.1 0.1 0.2"/></geometry></collision>
+  </link>
+  <link name="upper">
+    <collision name="tube"><geometry><cylinder radius="0.02" length="0.3"/></geometry></collision>
+  </link>
   <link name="hand">
     <collision><geometry><sphere radius="0.03"/></geometry></collision>
-    <collision><origin xyz="0 0 1"/><geometry><mesh filename="package://p/none.stl" scale="1 1 1"/></geometry></collision>
+    <collision><geometry><mesh filename="package://p/none.stl" scale="1 1 1"/></geometry></collision>
   </link>
   <joint name="shoulder" type="revolute"><parent link="base"/><child link="upper"/><origin xyz="0 0 0.2"/>
     <axis xyz="0 1 0"/><limit lower="-1.5" upper="1.5"/></joint>
@@ -48,7 +52,7 @@ TEXTS: dict[str, list[bytes]] = {
     "urdf": [
         URDF,
         URDF.replace(
-            b'<collision><origin xyz="0 0 1"/><geometry><mesh filename="package://p/none.stl" scale="1 1 1"/></geometry></collision>',
+            b'<collision><geometry><mesh filename="package://p/none.stl" scale="1 1 1"/></geometry></collision>',
             b"",
         ),
     ],
@@ -72,7 +76,7 @@ def run_and_world() -> tuple[dict[str, list[bytes]], Any]:
     with tempfile.TemporaryDirectory() as name, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         folder = Path(name)
-        world, controls = _scene(arm, touching, beams)
+        world, controls = _scene(arm, beams, facing)
         state = world.initial_state()
         for _ in range(3):
             state, _ = STEP(world, state, controls)
@@ -156,7 +160,7 @@ Format="XML" Precision="4">0 1 2 3 1 2 3 4</DataItem></Topology></Grid></Domain>
 _VARIANTS: dict[str, list[tuple[str, dict[str, Any]]]] = {
     ".vtk": [("vtk", {"binary": True}), ("vtk", {"binary": False}), ("vtk42", {"binary": False})],
     ".vtu": [("vtu", {"binary": True}), ("vtu", {"binary": False}), ("vtu", {"compression": "lzma"})],
-    ".msh": [("gmsh", {"binary": True}), ("gmsh", {"binary": False}), ("gmsh22", {"binary": True}), ("gmsh22", {"binary": False})],
+    ".msh": [(kind, {"binary": binary}) for kind in ("gmsh", "gmsh22") for binary in (True, False)],
     ".inp": [("abaqus", {})],
     ".mesh": [("medit", {})],
     ".bdf": [("nastran", {})],

@@ -27,6 +27,10 @@ def random_scene(rng: Random, *, parts: int = 3) -> tuple[pl.Scene, dict[Any, An
     return scene, controls
 
 
+def _by(x: float, y: float, z: float) -> Any:
+    return np.array((x, y, z))
+
+
 def _maybe(rng: Random, **options: Any) -> dict[str, Any]:
     """Some of the options."""
     return {name: value for name, value in options.items() if rng.random() < 0.5}
@@ -52,7 +56,7 @@ def _material(rng: Random) -> Any:
 def _volume(rng: Random, at: Any, name: str, **given: Any) -> Any:
     mesh = pl.mesh.box(SIZE, (3, 1, 1), element=str(rng.choice(("tet4", "hex8", "tet10")))).translated(at)
     clamp = pl.regions.plane(axis="x", at=at[0]) | (pl.regions.nodes([0]) & ~pl.regions.sphere((9, 9, 9), 0.1))
-    inside = pl.regions.box(at + (0.04, -1, -1), at + (1, 1, 1))
+    inside = pl.regions.box(at + _by(0.04, -1, -1), at + _by(1, 1, 1))
     other = pl.materials.NeoHookean(young=1e6, poisson=0.4, density=1.1e3)
     material = _material(rng)
     options = _maybe(
@@ -94,8 +98,12 @@ def touching(scene: Any, rng: Random, at: Any) -> dict[Any, Any]:
         lambda: pl.Obstacle.plane(point=low, name="floor"),
         lambda: pl.Obstacle.box(center=low - (0, 0, 0.01), size=(0.2, 0.2, 0.02), name="floor"),
         lambda: pl.Obstacle.sphere(center=low - (0, 0, 0.05), radius=0.05, name="floor"),
-        lambda: pl.Obstacle.cylinder(start=low - (0.1, 0, 0.03), end=low + (0.1, 0, -0.03), radius=0.03, name="floor"),
-        lambda: pl.Obstacle.capsule(start=low - (0.1, 0, 0.03), end=low + (0.1, 0, -0.03), radius=0.03, name="floor"),
+        lambda: pl.Obstacle.cylinder(
+            start=low - (0.1, 0, 0.03), end=low + _by(0.1, 0, -0.03), radius=0.03, name="floor"
+        ),
+        lambda: pl.Obstacle.capsule(
+            start=low - (0.1, 0, 0.03), end=low + _by(0.1, 0, -0.03), radius=0.03, name="floor"
+        ),
         lambda: pl.Obstacle.mesh(
             pl.mesh.box((0.2, 0.2, 0.02), (1, 1, 1)).translated(low - (0.1, 0.1, 0.02)).surface(), name="floor"
         ),
@@ -104,7 +112,7 @@ def touching(scene: Any, rng: Random, at: Any) -> dict[Any, Any]:
     sink = float(rng.choice((0.0, 0.0005)))
     top = pl.regions.plane(axis="z", at=at[2] - sink + SIZE[2])
     body = scene.add(_volume(rng, at - (0, 0, sink), "block", clamp=top if rng.random() < 0.5 else None))
-    ball = scene.add(pl.RigidBody.sphere(radius=0.01, mass=0.01, position=low + (0, 0, 0.0303), name="ball"))
+    ball = scene.add(pl.RigidBody.sphere(radius=0.01, mass=0.01, position=low + _by(0, 0, 0.0303), name="ball"))
     edge = pl.regions.plane(axis="x", at=at[0])
     options = {"friction": float(rng.choice((0.0, 0.5))), "margin": 0.002}
     odd = _maybe(rng, exclude=edge, capacity=100, continuous=True)
@@ -137,11 +145,11 @@ def beams(scene: Any, rng: Random, at: Any) -> dict[Any, Any]:
     section = pl.sections.Rectangle(2e-3, 1e-3) if rng.random() < 0.5 else pl.sections.Circle(1e-3)
     one = scene.add(pl.Beam(points, section=section, **ELASTIC, **held, name="beam"))
     two = scene.add(
-        pl.Beam(points + (0, 0.01, 0.002), section=pl.sections.Circle(1e-3), **ELASTIC, clamp=[3], name="other")
+        pl.Beam(points + _by(0, 0.01, 0.002), section=pl.sections.Circle(1e-3), **ELASTIC, clamp=[3], name="other")
     )
-    scene.add(pl.Spring(one, None, points[2:3], points[2:3] + (0, 0, 0.02), stiffness=2.0, damping=0.01))
+    scene.add(pl.Spring(one, None, points[2:3], points[2:3] + _by(0, 0, 0.02), stiffness=2.0, damping=0.01))
     if rng.random() < 0.5:
-        scene.add(pl.Hold(two, position="z", point=points[0] + (0, 0.01, 0.002)))
+        scene.add(pl.Hold(two, position="z", point=points[0] + _by(0, 0.01, 0.002)))
     scene.collide(one, two, friction=0.3)
     return {}
 
@@ -149,12 +157,16 @@ def beams(scene: Any, rng: Random, at: Any) -> dict[Any, Any]:
 def joints(scene: Any, rng: Random, at: Any) -> dict[Any, Any]:
     """Rigid boxes on a hinge and on a slider, one of them welded to a third one."""
     boxes = [
-        scene.add(pl.RigidBody.box(size=(0.02,) * 3, mass=0.1, position=at + (0.05 * k, 0, 0), spin=(0, 0.1, 0), name=f"box {k}"))
+        scene.add(
+            pl.RigidBody.box(
+                size=(0.02,) * 3, mass=0.1, position=at + _by(0.05 * k, 0, 0), spin=(0, 0.1, 0), name=f"box {k}"
+            )
+        )
         for k in range(3)
     ]  # fmt: skip
     hinge = scene.add(pl.Hinge(boxes[0], (0, 1, 0), point=at, **_maybe(rng, max_torque=2.0, max_angle=1.5)))
     slider = scene.add(pl.Slider(boxes[1], (0, 0, 1), **_maybe(rng, min_displacement=-0.1, max_rate=5.0)))
-    scene.attach(boxes[2], boxes[1], points=[at + (0.075, 0, 0)], frames=bool(rng.random() < 0.5), name="weld")
+    scene.attach(boxes[2], boxes[1], points=[at + _by(0.075, 0, 0)], frames=bool(rng.random() < 0.5), name="weld")
     return {hinge: pl.Angle(0.02), slider: pl.Displacement(0.001)}
 
 
@@ -171,7 +183,7 @@ def joined(scene: Any, rng: Random, at: Any) -> dict[Any, Any]:
     clamp = pl.regions.plane(axis="x", at=at[0])
     rubber = pl.materials.NeoHookean(young=1e5, poisson=0.4, density=1000.0)
     one = scene.add(pl.Volume(pl.mesh.box(SIZE, (3, 1, 1)).translated(at), rubber, clamp=clamp, name="one"))
-    two = scene.add(pl.Volume(pl.mesh.box(SIZE, (3, 1, 1)), rubber, name="two"), position=at + (SIZE[0], 0, 0))
+    two = scene.add(pl.Volume(pl.mesh.box(SIZE, (3, 1, 1)), rubber, name="two"), position=at + _by(SIZE[0], 0, 0))
     face = pl.regions.plane(axis="x", at=at[0] + SIZE[0])
     if rng.random() < 0.5:
         scene.add(pl.Tie(one, two, face))
@@ -208,14 +220,14 @@ def facing(scene: Any, rng: Random, at: Any) -> dict[Any, Any]:
 def threaded(scene: Any, rng: Random, at: Any) -> dict[Any, Any]:
     """A rod that slides in a channel of a volume, or in a sheath."""
     section = pl.sections.Circle(5e-4)
-    inner = scene.add(pl.Rod(0.08, 6, section=section, **ELASTIC, name="needle"), position=at + (0, 0.01, 0.01))
+    inner = scene.add(pl.Rod(0.08, 6, section=section, **ELASTIC, name="needle"), position=at + _by(0, 0.01, 0.01))
     if rng.random() < 0.5:
         body = scene.add(_volume(rng, at, "tissue", clamp=pl.regions.plane(axis="z", at=at[2])))
         points = at + np.array(((0.01, 0.01, 0.01), (0.03, 0.01, 0.01), (0.05, 0.01, 0.01)))
         scene.add(pl.Channel(body, points, inner, name="channel", fixed_end=False, **_maybe(rng, friction=0.1)))
         return {}
     tube = pl.sections.Tube(1.5e-3, 1e-3)
-    outer = scene.add(pl.Rod(0.05, 4, section=tube, **ELASTIC, name="tube"), position=at + (0, 0.01, 0.01))
+    outer = scene.add(pl.Rod(0.05, 4, section=tube, **ELASTIC, name="tube"), position=at + _by(0, 0.01, 0.01))
     scene.add(pl.Sheath(outer, inner))
     return {}
 

@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from pliant.core.errors import InputError
+from pliant.core.provenance import provenance
 from pliant.core.replacing import replace_text
 
 STANDARD_OUTPUT = Path("-")
@@ -37,9 +38,11 @@ class Output:
         self.console.print(table)
 
     def finish(self, data: Any) -> None:
-        """Write `data` as JSON, where it was asked for."""
+        """Write `data` as JSON, where it was asked for, with what made it: versions, machine and parameters."""
         if self._json is None:
             return
+        if isinstance(data, Mapping):
+            data = {**data, "made": {**provenance(), "command": ["pliant", *sys.argv[1:]]}}
         text = json.dumps(data, indent=2, default=plain) + "\n"
         if self._json == STANDARD_OUTPUT:
             sys.stdout.write(text)

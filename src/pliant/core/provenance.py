@@ -19,6 +19,13 @@ def provenance() -> dict[str, Any]:
     return {"date": datetime.now(UTC).isoformat(timespec="seconds"), **_machine()}
 
 
+def made_by() -> str:
+    """The same without the date, as one line for formats that hold a text."""
+    machine = _machine()
+    versions = ", ".join(f"{name} {version}" for name, version in machine["versions"].items())
+    return f"{versions}; {machine['platform']}, {machine['processor']}"
+
+
 def differences(made: Mapping[str, Any]) -> list[str]:
     """What of `SAME_BITS` is other here than where a file was `made`, in words; empty: the same bits are expected."""
     here = _machine()

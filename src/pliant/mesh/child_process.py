@@ -1,7 +1,7 @@
-"""Readers of other programs in a process of their own: on a damaged file they may crash, run for ever, fill the memory.
+"""Readers of others in a process of their own: on a damaged file they may crash, run for ever or fill the memory.
 
-This holds for the CAD kernel and for the readers of rare mesh formats. While they read, processor time and memory of the
-process are bounded by the size of the file.
+This holds for the CAD kernel and for the readers of rare mesh formats. While they read, processor time and memory of
+the process are bounded by the size of the file.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ def in_child_process(function: Callable[..., _T], path: Path, *arguments: Any) -
     if done.returncode != 0 or not done.stdout:
         how = f"signal {-done.returncode}" if done.returncode < 0 else f"exit status {done.returncode}"
         raise MeshError(
-            f"{path} ended the program that reads it ({how}): it is damaged; export it again, CAD files as STEP, meshes as "
-            ".vtu"
+            f"{path} ended the program that reads it ({how}): it is damaged; export it again, CAD files as STEP, "
+            "meshes as .vtu"
         )
     value, error = pickle.loads(done.stdout)
     if error is not None:

@@ -15,8 +15,8 @@ from pliant.core.types import FloatArray, IntArray
 from pliant.core.units import LENGTH_UNITS, metres_per
 from pliant.mesh.child_process import bounded, in_child_process
 from pliant.mesh.elements import ELEMENTS
-from pliant.mesh.geometry import connected
 from pliant.mesh.ending_stream import ending_stream
+from pliant.mesh.geometry import connected
 from pliant.mesh.gid import Blocks, read_gid
 from pliant.mesh.mesh import Mesh, drop_unused_nodes
 from pliant.mesh.surface import Surface
@@ -43,7 +43,9 @@ _SIGNATURES: tuple[tuple[str, str], ...] = (
 _IN_PROCESS = ("vtk", "vtu", "gmsh", "stl", "ply", "obj", "off", "abaqus", "medit")
 """Formats whose readers neither crash nor run for ever on damaged files, as far as 10 000 of each show; the others are
 read in a process of their own."""
-_ENDLESS = {"mdpa": False, "nastran": True}
+_FARTHEST = 1e100
+"""Largest coordinate: squares and volumes of larger ones are infinite."""
+_ENDLESS = {"mdpa": False, "nastran": True, "off": True, "ply": False}
 """Formats whose readers wait for ever for the end of a section, and whether they read text."""
 
 
@@ -202,7 +204,21 @@ def _by_meshio(path: Path, name: str) -> tuple[FloatArray, Blocks]:
     except Exception as error:
         reason = str(error) or type(error).__name__
         raise MeshError(f"{path}: cannot be read as {name} ({reason}); the file is damaged or incomplete") from error
+    _check_read(path, points, blocks)
     return points, blocks
+
+
+def _check_read(path: Path, points: FloatArray, blocks: Blocks) -> None:
+    """An error where points are not numbers of some size, or cells not indices."""
+    if points.ndim != 2 or not points.shape[1]:
+        raise MeshError(f"{path}: holds no nodes; the file is damaged or incomplete")
+    if not (np.abs(points) < _FARTHEST).all():
+        raise MeshError(f"{path}: has nodes that are not finite, or beyond {_FARTHEST:g}; the file is damaged")
+    for kind, cells in blocks:
+        if len(cells) and (cells.ndim != 2 or cells.dtype.kind not in "iu"):
+            raise MeshError(f"{path}: its {kind} cells are no lists of nodes; the file is damaged or incomplete")
+        if len({own.shape[1] for name, own in blocks if name == kind and len(own)}) > 1:
+            raise MeshError(f"{path}: its {kind} cells have different numbers of nodes; use triangles, or tetrahedra")
 
 
 def _volume_cells(path: Path, blocks: Blocks) -> tuple[str, IntArray]:

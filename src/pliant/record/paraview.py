@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import quoteattr
 
+from pliant.core.provenance import made_by
 from pliant.core.replacing import replacing
 
 if TYPE_CHECKING:
@@ -41,5 +42,6 @@ def _write_series(run: Run, path: Path, every: int) -> None:
             meshio.write(file, meshio.Mesh(points[step], cells, point_data=data), file_format="vtu")
             name = quoteattr(f"{folder.name}/{file.name}")
             entries.append(f'<DataSet timestep="{run.times[step]:.9g}" part="{index}" file={name}/>')
-    lines = ['<?xml version="1.0"?>', '<VTKFile type="Collection" version="0.1">', "<Collection>", *entries]
+    made = f"<!-- {made_by().replace('--', '- -')} -->"
+    lines = ['<?xml version="1.0"?>', made, '<VTKFile type="Collection" version="0.1">', "<Collection>", *entries]
     path.write_text("\n".join([*lines, "</Collection>", "</VTKFile>", ""]), encoding="utf-8")

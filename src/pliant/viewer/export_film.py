@@ -15,6 +15,7 @@ import numpy as np
 from pliant.core.checks import positive_count
 from pliant.core.errors import InputError, MissingExtraError, PliantError
 from pliant.core.extras import extra
+from pliant.core.provenance import made_by
 from pliant.core.replacing import replacing
 from pliant.core.types import FloatArray
 from pliant.viewer.export_surfaces import Shown
@@ -116,7 +117,7 @@ def write_strip(path: Path, shown: Shown, *, count: int, size: tuple[int, int], 
         axes.imshow(picture, aspect="auto")
         axes.text(0.04, 0.95, f"{shown.times[instant]:.2f} s", transform=axes.transAxes, va="top", color=INK)
     with replacing(path) as part:
-        figure.savefig(part, dpi=DPI, format="png")
+        figure.savefig(part, dpi=DPI, format="png", metadata={"Description": made_by()})
     return path
 
 

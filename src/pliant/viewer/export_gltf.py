@@ -22,6 +22,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from pliant.core.errors import InputError
+from pliant.core.provenance import made_by
 from pliant.core.replacing import replace_text, replacing
 from pliant.core.types import FloatArray, IndexArray
 from pliant.viewer.export_surfaces import Shown
@@ -142,7 +143,7 @@ def _document(surfaces: Sequence[SurfaceFrames], times: FloatArray, buffers: _Bu
             weights = np.eye(target_count + 1)[:, 1:]
             animate(index, "weights", buffers.add(weights.reshape(-1), "SCALAR"))
     document: dict[str, Any] = {
-        "asset": {"version": "2.0", "generator": "Pliant"},
+        "asset": {"version": "2.0", "generator": "Pliant", "extras": {"made": made_by()}},
         "scene": 0,
         "scenes": [{"nodes": [0], **({"name": title} if title else {})}],
         "nodes": nodes,

@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike
 
 from pliant.core.checks import finite_array, finite_number
 from pliant.core.errors import InputError
+from pliant.core.provenance import made_by
 from pliant.core.replacing import replace_text
 from pliant.core.types import FloatArray
 from pliant.viewer.palette import COLOR_MAP
@@ -81,6 +82,7 @@ def _page_data(
     scales = value_scales(surfaces)
     spacing = grid_spacing(lower, upper)
     return {
+        "made": made_by(),
         "times": [float(f"{time:.9g}") for time in times],
         "lower": lower.tolist(),
         "upper": upper.tolist(),

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 from pliant.core.checks import finite_array, positive_count
 from pliant.core.errors import InputError
 from pliant.core.extras import blank_figure
+from pliant.core.provenance import made_by
 from pliant.core.replacing import replacing
 from pliant.core.types import FloatArray
 from pliant.viewer.palette import map_colors
@@ -135,7 +136,7 @@ def _compose(
         _add_color_bar(figure, scale, slot, len(scales), point)
     _add_scale_bar(canvas, _scale_bar(surfaces, float(camera.axes[2, 1]), floor), camera, point)
     with replacing(target) as part:
-        figure.savefig(part, dpi=DPI, format="png")
+        figure.savefig(part, dpi=DPI, format="png", metadata={"Description": made_by()})
 
 
 def _points(size: tuple[int, int]) -> float:
