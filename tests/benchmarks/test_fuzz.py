@@ -13,7 +13,7 @@ from benchmarks.fuzz.readers import READERS
 from benchmarks.fuzz.report import END, START, markdown, write_between
 
 QUICK = [name for name, reader in READERS.items() if not reader.forks]
-FEW = {"run": 6, "world": 6, "state": 6, "reduced world": 4, "URDF": 8}
+FEW = {"run": 6, "world": 6, "state": 6, "reduced world": 4}
 CASES = 12
 
 
