@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 import pliant as pl
+from pliant.models.rigid import Waypoints
 
 Random = np.random.Generator
 Part = Callable[[pl.Scene, Random, Any], dict[Any, Any]]
@@ -46,6 +47,9 @@ def _material(rng: Random) -> Any:
         lambda: rubber,
         lambda: law.MooneyRivlin(c1=1e4, c2=2e3, density=1000.0, **_maybe(rng, bulk=4e5)),
         lambda: law.Yeoh(c1=1e4, c2=100.0, c3=1.0, density=1000.0),
+        lambda: law.Linear(**stiff),
+        lambda: law.CoupledMooneyRivlin(c1=1e4, c2=2e3, bulk=4e5, density=1000.0),
+        lambda: law.CoupledOgden(m=5e4, a=3.0, bulk=4e5, density=1e3),
         lambda: law.Ogden(m=5e4, a=3.0, density=1e3, **_maybe(rng, volumetric="quadratic")),
         lambda: law.Mullins(rubber, r=2.0, m=100.0, beta=0.1),
         lambda: law.Viscoelastic(rubber, branches=[(0.3, 0.1), (0.2, 0.01)]),
@@ -55,16 +59,17 @@ def _material(rng: Random) -> Any:
 
 def _volume(rng: Random, at: Any, name: str, **given: Any) -> Any:
     mesh = pl.mesh.box(SIZE, (3, 1, 1), element=str(rng.choice(("tet4", "hex8", "tet10")))).translated(at)
-    clamp = pl.regions.plane(axis="x", at=at[0]) | (pl.regions.nodes([0]) & ~pl.regions.sphere((9, 9, 9), 0.1))
     inside = pl.regions.box(at + _by(0.04, -1, -1), at + _by(1, 1, 1))
     other = pl.materials.NeoHookean(young=1e6, poisson=0.4, density=1.1e3)
     material = _material(rng)
     options = _maybe(
         rng, velocity=(0.0, 0.01, 0.0), damping=pl.Rayleigh(mass=0.1, stiffness=0.002), lumped_mass=False,
-        mass=0.03, clamp=clamp,
+        mass=0.03,
     )  # fmt: skip
     if rng.random() < 0.3 and not isinstance(material, (pl.materials.Mullins, pl.materials.Viscoelastic)):
-        options["inclusions"] = [(inside, other)]
+        options["inclusions"] = [(inside, other), (pl.regions.cells([0]), other)]
+    elif rng.random() < 0.1 and not isinstance(material, (pl.materials.Mullins, pl.materials.Viscoelastic)):
+        options["inclusions"] = [(pl.regions.everything(), other)]
     return pl.Volume(mesh, material, **{**options, "name": name, **given})
 
 
@@ -108,12 +113,17 @@ def touching(scene: Any, rng: Random, at: Any) -> dict[Any, Any]:
             pl.mesh.box((0.2, 0.2, 0.02), (1, 1, 1)).translated(low - (0.1, 0.1, 0.02)).surface(), name="floor"
         ),
     )
+    if rng.random() < 0.3:
+        motion = Waypoints(np.array((0.0, 1.0)), np.array(((0.0, 0, 0), (0, 0, 0.01))))
+        scene.add(pl.Obstacle.pipe(start=at + 2.0, end=at + 3.0, radius=0.1, motion=motion, name="pipe"))
+        path = np.linspace(at + 2.0, at + 3.0, 4)
+        scene.add(pl.Obstacle.tubes([path], radius=0.1, name="vessel"))
     floor = scene.add(obstacles[int(rng.integers(len(obstacles)))]())
     sink = float(rng.choice((0.0, 0.0005)))
     top = pl.regions.plane(axis="z", at=at[2] - sink + SIZE[2])
     body = scene.add(_volume(rng, at - (0, 0, sink), "block", clamp=top if rng.random() < 0.5 else None))
     ball = scene.add(pl.RigidBody.sphere(radius=0.01, mass=0.01, position=low + _by(0, 0, 0.0303), name="ball"))
-    edge = pl.regions.plane(axis="x", at=at[0])
+    edge = pl.regions.plane(axis="x", at=at[0]) | (pl.regions.nodes([0]) & ~pl.regions.sphere((9, 9, 9), 0.1))
     options = {"friction": float(rng.choice((0.0, 0.5))), "margin": 0.002}
     odd = _maybe(rng, exclude=edge, capacity=100, continuous=True)
     scene.collide(body, floor, allow_overlap=True, **options, **odd)
@@ -125,15 +135,20 @@ def touching(scene: Any, rng: Random, at: Any) -> dict[Any, Any]:
 
 def rods(scene: Any, rng: Random, at: Any) -> dict[Any, Any]:
     """A driven rod with a tendon or in a sheath, a load at its end, and a taper or rest strains."""
-    section = pl.sections.Circle(1e-3) if rng.random() < 0.5 else pl.sections.Tube(1.5e-3, 1.0e-3)
-    options = _maybe(
-        rng, damping=pl.Rayleigh(mass=0.1), rest_strain=(0.0, 2.0, 0.0, 0.0, 0.0, 0.0), base=pl.Slide((1, 0, 0))
+    sections = pl.sections
+    shapes = (
+        sections.Circle(1e-3),
+        sections.Tube(1.5e-3, 1.0e-3),
+        sections.Taper(sections.Circle(1e-3), sections.Circle(8e-4)),
     )
+    section = shapes[int(rng.integers(len(shapes)))]
+    base = pl.Slide((1, 0, 0)) if rng.random() < 0.5 else pl.Turn((1, 0, 0))
+    options = _maybe(rng, damping=pl.Rayleigh(mass=0.1), rest_strain=(0.0, 2.0, 0.0, 0.0, 0.0, 0.0), base=base)
     rod = scene.add(pl.Rod(0.1, 6, section=section, **ELASTIC, name="rod", **options), position=at)
     scene.add(pl.RodLoad(rod, 0.1, (0.0, 0.0, 1e-3)))
     if "base" in options:
         drive = scene.add(pl.BaseDrive(rod, **_maybe(rng, max_rate=0.1)))
-        return {drive: pl.Displacement(0.001)}
+        return {drive: pl.Displacement(0.001) if isinstance(base, pl.Slide) else pl.Angle(0.01)}
     tendon = scene.add(pl.Tendon(rod, (0.0, 5e-4), **_maybe(rng, max_force=3.0, friction=0.1, end=0.08)))
     return {tendon: pl.Force(0.5)}
 
@@ -167,14 +182,18 @@ def joints(scene: Any, rng: Random, at: Any) -> dict[Any, Any]:
     hinge = scene.add(pl.Hinge(boxes[0], (0, 1, 0), point=at, **_maybe(rng, max_torque=2.0, max_angle=1.5)))
     slider = scene.add(pl.Slider(boxes[1], (0, 0, 1), **_maybe(rng, min_displacement=-0.1, max_rate=5.0)))
     scene.attach(boxes[2], boxes[1], points=[at + _by(0.075, 0, 0)], frames=bool(rng.random() < 0.5), name="weld")
-    return {hinge: pl.Angle(0.02), slider: pl.Displacement(0.001)}
+    push = scene.add(pl.ForcePoint(boxes[2], at + _by(0.1, 0, 0.01), direction=(1, 0, 0)))
+    return {push: pl.Force(0.01), hinge: pl.Angle(0.02), slider: pl.Displacement(0.001)}
 
 
 def chamber(scene: Any, rng: Random, at: Any) -> dict[Any, Any]:
     """A hollow body with a chamber, driven by pressure or by volume."""
     mesh = pl.mesh.shell(0.01, 0.02, cells=(1, 2)).translated(at)
     body = scene.add(pl.Volume(mesh, pl.materials.NeoHookean(young=1e5, poisson=0.4, density=1000.0), name="shell"))
-    cavity = scene.add(pl.Cavity(body, name="air", **_maybe(rng, max_pressure=5e3, max_growth=1e-6, min_pressure=-1e3)))
+    surface = mesh.surface().components()[1] if rng.random() < 0.5 else None
+    cavity = scene.add(
+        pl.Cavity(body, surface, name="air", **_maybe(rng, max_pressure=5e3, max_growth=1e-6, min_pressure=-1e3))
+    )
     return {cavity: pl.Pressure(200.0) if rng.random() < 0.5 else pl.VolumeGrowth(1e-8)}
 
 

@@ -67,8 +67,10 @@ def verified(run: Run, *, tolerance: float = TOLERANCE) -> Verification:
         first, difference = _compared(one, other)
         if worst is None or difference > worst[0]:
             worst = difference, name, first
-    difference, array, step = (None, None, None) if worst is None else worst
     elsewhere = tuple(differences(run.made)) if run.made else ("it does not say where it was made",)
+    if worst is None:
+        return Verification(len(run) - 1, elsewhere, None, None, None, tolerance)
+    difference, array, step = worst
     return Verification(len(run) - 1, elsewhere, array, step, difference, tolerance)
 
 

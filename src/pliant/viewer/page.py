@@ -71,7 +71,7 @@ def write_page(
     template = resources.files("pliant.viewer").joinpath("page.html").read_text(encoding="utf-8")
     # One pass, so that a title that happens to hold "{{data}}" stays a title.
     text = re.sub(r"\{\{(\w+)\}\}", lambda match: fields[match.group(1)], template)
-    replace_text(path, text)
+    replace_text(Path(path), text)
     return Path(path)
 
 
