@@ -134,6 +134,14 @@ class one_blas_thread(AbstractContextManager[None]):  # noqa: N801  reads as wha
                 _set_threads(kind._previous, one=False)
 
 
+def _begin_anew() -> None:
+    """In a forked process: another thread of its parent may have held the lock."""
+    one_blas_thread._lock, one_blas_thread._depth = Lock(), 0
+
+
+os.register_at_fork(after_in_child=_begin_anew)
+
+
 @contextmanager
 def pinned_threads(count: int) -> Iterator[None]:
     """One BLAS thread, and up to `count` threads of our own for large work; Ctrl-C waits (`interrupts_wait`)."""
