@@ -141,8 +141,9 @@ def _connection_class() -> Any:
 
         def connection_made(self, transport: Any) -> None:
             super().connection_made(transport)
-            self._guard.connections.add(self)
-            if len(self._guard.connections) > CONNECTIONS:
+            if len(self._guard.connections) < CONNECTIONS:
+                self._guard.connections.add(self)
+            else:
                 transport.abort()
 
         def connection_lost(self, error: Exception | None) -> None:
