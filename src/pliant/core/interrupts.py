@@ -8,7 +8,7 @@ Ctrl-C waits for the end of the kernel, and in a step for the next stage. A seco
 
 from __future__ import annotations
 
-import _signal  # what `signal` wraps, at a tenth of the time
+import _signal  # type: ignore[import-not-found]  # what `signal` wraps, at a tenth of the time
 import signal
 import threading
 from collections.abc import Callable, Iterator

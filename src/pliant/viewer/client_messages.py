@@ -95,4 +95,4 @@ def _fits(control: Any, value: Any) -> bool:
 
 def _slack(low: Any, high: Any) -> float:
     """What the page's rounding may add to a limit."""
-    return 1e-6 * (1.0 + abs(low or 0.0) + abs(high or 0.0))
+    return float(1e-6 * (1.0 + abs(low or 0.0) + abs(high or 0.0)))

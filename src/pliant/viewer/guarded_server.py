@@ -162,7 +162,8 @@ def _connection_class() -> Any:
 def start_server(host: str, port: int, title: str) -> tuple[Any, Guard]:
     """A web server of viser at `port` of `host`, and its guard."""
     viser = extra("viser", "the viewer needs viser, which is not installed", "viewer")
-    module, guard = import_module("websockets.asyncio.server"), Guard(host)
+    guard = Guard(host)
+    module: Any = import_module("websockets.asyncio.server")
     with _starting, redirect_stdout(io.StringIO()):  # it greets, whatever `verbose` says
         usual = module.serve
 
