@@ -1,11 +1,10 @@
 """Limits of rates: per second, whatever the step; refused where no time passes; old names and old files."""
 
-import json
-
 import numpy as np
 import pytest
 
 import pliant as pl
+from archives import of_version_1
 from pliant.core.errors import InputError
 
 
@@ -98,18 +97,16 @@ def test_limits_per_step_are_refused_with_the_conversion(kind, old, new):
 def test_files_with_limits_per_step(tmp_path, limit):
     """Older files say changes per step: those of a run become rates by its dt; a world does not know its dt."""
 
-    def old(path):
-        with np.load(path) as data:
-            arrays = dict(data)
-        header = json.loads(str(arrays.pop("header")))
+    def with_changes(header, arrays):
         for thing, _ in header["world"]["things"]:
             if thing["class"] == "Cable":
                 own = thing["fields"]
                 own["max_force_variation"] = own.pop("max_force_rate")
                 own.pop("max_rate")
                 own["max_variation"] = limit if np.isfinite(limit) else {"float": "inf"}
-        np.savez(path, header=np.array(json.dumps(header)), **arrays)
-        return path
+
+    def old(path):
+        return of_version_1(path, path, with_changes)
 
     world, _, cable = block(max_rate=limit / 0.01)
     run = pl.simulate(world, pl.ImplicitEuler(dt=0.01), until=0.03, control=lambda t, _: {cable: pl.Displacement(0.01)})

@@ -7,9 +7,9 @@ import zipfile
 import numpy as np
 import pytest
 
-from pliant.core import archive
+from pliant.core import archive, replacing
 from pliant.core.archive import decoding, read_archive, write_archive
-from pliant.core.errors import InputError
+from pliant.core.errors import FileFormatError, InputError
 
 TAG = "pliant thing 2"
 WHAT = "a saved thing"
@@ -23,6 +23,7 @@ def arrays():
 def test_what_is_written_is_read_to_the_bit(tmp_path, compress):
     path = write_archive(tmp_path / "a.npz", TAG, arrays(), header={"names": ["é", None]}, compress=compress)
     header, found = read_archive(path, "other 1", TAG, what=WHAT)
+    assert header.pop("made")["versions"]["numpy"] == np.__version__
     assert header == {"format": TAG, "names": ["é", None]}
     assert list(found) == ["x", "empty", "file"]
     for name, array in arrays().items():
@@ -34,7 +35,7 @@ def test_numpy_reads_the_file(tmp_path):
     path = write_archive(tmp_path / "a.npz", TAG, arrays())
     with np.load(path, allow_pickle=False) as data:
         np.testing.assert_array_equal(data["x"], arrays()["x"])
-        assert json.loads(str(data["header"])) == {"format": TAG}
+        assert json.loads(str(data["header"]))["format"] == TAG
 
 
 class Fails:
@@ -61,7 +62,7 @@ def test_a_full_disk_leaves_the_old_file(tmp_path, monkeypatch, stage):
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(archive.os, stage, full)
+    monkeypatch.setattr(replacing.os, stage, full)
     with pytest.raises(OSError, match="No space left"):
         write_archive(path, TAG, {"x": np.zeros(3)})
     assert path.read_bytes() == before
@@ -98,9 +99,56 @@ def test_formats_are_checked(tmp_path):
     np.savez(tmp_path / "plain.npz", x=np.zeros(3))
     with pytest.raises(InputError, match="is not a saved thing, or it is damaged"):
         read_archive(tmp_path / "plain.npz", TAG, what=WHAT)
-    assert read_archive(tmp_path / "plain.npz", TAG, what=WHAT, untagged=True)[0] == {}
+    old = {"": lambda header, arrays: ({"format": TAG}, arrays)}
+    assert read_archive(tmp_path / "plain.npz", TAG, what=WHAT, older=old)[0] == {"format": TAG}
     with pytest.raises(InputError, match="it holds 'pliant thing 3'"):
-        read_archive(path, "pliant run 1", what=WHAT, untagged=True)
+        read_archive(path, "pliant run 1", what=WHAT, older=old)
+
+
+def test_versions_are_migrated_one_after_the_other(tmp_path):
+    older = {
+        "pliant thing 0": lambda h, a: ({**h, "format": "pliant thing 1"}, {"x": a["old"]}),
+        "pliant thing 1": lambda h, a: ({**h, "format": TAG, "unit": "m"}, a),
+    }
+    np.savez(tmp_path / "a.npz", header=np.array(json.dumps({"format": "pliant thing 0"})), old=np.ones(2))
+    header, found = read_archive(tmp_path / "a.npz", TAG, what=WHAT, older=older)
+    assert header == {"format": TAG, "unit": "m"}
+    np.testing.assert_array_equal(found["x"], np.ones(2))
+    np.savez(tmp_path / "b.npz", header=np.array(json.dumps({"format": "pliant thing 0"})))
+    with pytest.raises(FileFormatError, match=r"b\.npz is not a saved thing.*KeyError: 'old'"):
+        read_archive(tmp_path / "b.npz", TAG, what=WHAT, older=older)
+
+
+def test_every_changed_byte_and_every_length_is_noticed(tmp_path):
+    whole = write_archive(tmp_path / "a.npz", TAG, {"x": np.arange(4.0)}).read_bytes()
+    for k in range(len(whole)):
+        changed = bytearray(whole)
+        changed[k] ^= 1 << (k % 8)
+        (tmp_path / "b.npz").write_bytes(changed)
+        with pytest.raises(FileFormatError, match=r"b\.npz is not a saved thing"):
+            read_archive(tmp_path / "b.npz", TAG, what=WHAT)
+        if k % 20 == 0:
+            (tmp_path / "b.npz").write_bytes(whole[:k])
+            with pytest.raises(FileFormatError, match=r"b\.npz is not a saved thing"):
+                read_archive(tmp_path / "b.npz", TAG, what=WHAT)
+    (tmp_path / "b.npz").write_bytes(whole[:50] + b"?" + whole[51:])
+    with pytest.raises(FileFormatError, match="its checksum is wrong: bytes were changed or lost"):
+        read_archive(tmp_path / "b.npz", TAG, what=WHAT)
+    with np.load(tmp_path / "a.npz") as data:
+        np.savez(tmp_path / "c.npz", **data)
+    with pytest.raises(FileFormatError, match="its checksum is missing, so it was changed after it was written"):
+        read_archive(tmp_path / "c.npz", TAG, what=WHAT)
+
+
+def test_deep_and_long_headers_are_refused(tmp_path, monkeypatch):
+    deep = "[" * 100_000 + "]" * 100_000
+    np.savez(tmp_path / "deep.npz", header=np.array('{"format": "pliant thing 1", "x": ' + deep + "}"))
+    with pytest.raises(FileFormatError, match="damaged"):
+        read_archive(tmp_path / "deep.npz", "pliant thing 1", what=WHAT)
+    monkeypatch.setattr(archive, "HEADER", 2**10)
+    path = write_archive(tmp_path / "long.npz", TAG, {}, header={"text": " " * 2**20})
+    with pytest.raises(FileFormatError, match=r"header of .* characters is too long"):
+        read_archive(path, TAG, what=WHAT)
 
 
 def test_damaged_and_missing_files_are_named(tmp_path):

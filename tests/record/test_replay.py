@@ -70,18 +70,6 @@ def test_a_hinge_keeps_its_turns(tmp_path):
     assert loaded.replay().actuation("hinge")[0][-1] == pytest.approx(10.0)
 
 
-def test_files_without_the_first_state_still_replay(tmp_path):
-    """Versions that kept no first state began runs at rest, where positions and velocities are all of it."""
-    scene = pl.Scene(gravity=(0, 0, -9.81))
-    scene.add(pl.RigidBody.sphere(radius=0.01, mass=0.1))
-    run = pl.simulate(scene.compile(), pl.ImplicitEuler(dt=0.01), until=0.05)
-    with np.load(run.save(tmp_path / "run.npz")) as data:
-        np.savez(tmp_path / "old.npz", **{name: data[name] for name in data.files if not name.startswith("start_")})
-    old = pl.load(tmp_path / "old.npz")
-    assert old.start is None
-    np.testing.assert_array_equal(old.replay().positions[0], run.positions[0])
-
-
 def test_static_runs_replay_from_a_file(tmp_path):
     scene = pl.Scene(gravity=(0, 0, -9.81))
     finger = scene.add(pl.robots.finger())

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import pliant as pl
-from c3d_writer import DEC, INTEL, MIPS, written
+from benchmarks.fuzz.c3d_writer import DEC, INTEL, MIPS, written
 from pliant.recordings.c3d import parse_c3d
 
 POINTS = np.random.default_rng(3).uniform(-300.0, 300.0, (12, 5, 3))

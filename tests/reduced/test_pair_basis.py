@@ -9,6 +9,7 @@ import pliant as pl
 from pliant.core.errors import InputError
 from pliant.reduced import ContactBasis, ReducedPair, contact_points
 from pliant.world.codec import Decoder, Encoder
+from pliant.world.migration import scene_of_version_1
 
 WEIGHT = 9.81 * 1e3 * 0.04**3
 
@@ -168,7 +169,10 @@ def test_a_basis_of_an_earlier_version_is_read(stacked):
     parts = encoder.encode(basis)["fields"]
     seen = {**parts["points"], "class": "PairFacing"}
     own = {"seen": seen, **{name: parts[name] for name in ("modes", "guards", "tolerance")}}
-    again = Decoder(encoder.arrays).decode({"thing": 99, "class": "PairBasis", "fields": own})
+    old = {"reductions": [{"thing": 99, "class": "PairBasis", "fields": own}], "pairs": []}
+    arrays = {f"world_{name}": array for name, array in encoder.arrays.items()}
+    new = scene_of_version_1(old, arrays)["reductions"][0]
+    again = Decoder({name.removeprefix("world_"): array for name, array in arrays.items()}).decode(new)
     assert again.covers(pair)
     np.testing.assert_allclose(again.modes, basis.modes, rtol=1e-15)  # scaled to a sum of one again
     assert np.array_equal(again.points.nodes, basis.points.nodes)

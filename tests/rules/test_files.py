@@ -46,3 +46,24 @@ def test_nothing_is_left_to_do(files):
 def test_no_path_of_one_machine(files):
     paths = [f"{p}: {match.group()}" for p, text in files.items() for match in MACHINE.finditer(text)]
     assert not paths
+
+
+WRITES = re.compile(r"(\w+)(?:\.\w+)*\.(?:write_text|write_bytes)\(|savefig\((\w+)|(\w+)\.open\(\"[wax]")
+ELSEWHERE = {
+    "src/pliant/mesh/gmsh_session.py": "a size field in a temporary folder",
+    "src/pliant/hybrid/fmu.py": "the parts of a unit, in a temporary folder",
+    "src/pliant/record/paraview.py": "the files of a series, in the folder of `replacing`",
+}
+"""Files that write without `core.replacing`, and what."""
+
+
+def test_every_writer_writes_whole_files(files):
+    """What is written stands under `part`, the path that `core.replacing` gives."""
+    bare = [
+        f"{path}: {match.group()}"
+        for path, text in files.items()
+        if path.parts[:2] == ("src", "pliant") and path.as_posix() not in ELSEWHERE
+        for match in WRITES.finditer(text)
+        if "part" not in match.groups()
+    ]
+    assert not bare

@@ -56,8 +56,8 @@ def test_a_finished_case_is_not_computed_again(tmp_path):
         header = json.loads(str(data["header"]))
     assert header["case"] == {"x": 1.0, "seed": 1}
     assert header["identity"] == {"world": "w", "plan": "p"}
-    assert header["versions"]["numpy"] == np.__version__
-    assert header["date"].startswith("20")
+    assert header["made"]["versions"]["numpy"] == np.__version__
+    assert header["made"]["date"].startswith("20")
 
 
 def test_an_interruption_loses_only_the_running_case(tmp_path):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from c3d_writer import written
+from benchmarks.fuzz.c3d_writer import written
 from validation import beam, pictures, silicone_beam, tentacle
 from validation.silicone_beam import Motion
 

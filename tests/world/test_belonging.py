@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import pliant as pl
+from archives import rewritten
 
 STEPPERS = [pl.ImplicitEuler(dt=0.01), pl.ImplicitMidpoint(dt=0.01), pl.DampedMidpoint(dt=0.01), pl.QuasiStatic()]
 
@@ -104,10 +105,12 @@ def touched(tmp_path_factory):
 )
 def test_a_changed_file_of_a_state_is_refused(touched, name, change, tmp_path):
     world, path = touched
-    arrays = dict(np.load(path))
-    key = next(key for key in arrays if key.endswith(name))
-    arrays[key] = change(arrays[key])
-    np.savez(tmp_path / "changed.npz", **arrays)
+
+    def damage(header, arrays):
+        key = next(key for key in arrays if key.endswith(name))
+        arrays[key] = change(arrays[key])
+
+    rewritten(path, tmp_path / "changed.npz", damage)
     with pytest.raises(pl.InputError, match=r"changed\.npz"):
         world.load_state(tmp_path / "changed.npz")
 

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import pliant as pl
-from pliant.world.codec import Decoder, Encoder
 
 
 def build():
@@ -56,14 +55,6 @@ def test_a_loaded_world_is_the_same_world(tmp_path):
     assert loaded.thing("arm").name == "arm"
     with pytest.raises(pl.InputError, match="no object of this world has the name 'leg'"):
         loaded.thing("leg")
-
-
-def test_materials_of_earlier_files_keep_their_volumetric_energy():
-    """Files written before `volumetric` existed mean κ/2 (J − 1)²."""
-    encoded = Encoder().encode(pl.materials.Ogden(m=5e4, a=3.0, density=1e3))
-    assert Decoder({}).decode(encoded).volumetric == "hyperbolic"
-    del encoded["fields"]["volumetric"]
-    assert Decoder({}).decode(encoded).volumetric == "quadratic"
 
 
 def test_a_state_in_contact_continues_bit_for_bit(tmp_path):

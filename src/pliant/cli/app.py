@@ -186,6 +186,24 @@ def play(
 
 
 @app.command()
+def verify(
+    recorded: Annotated[Path, typer.Argument(metavar="RUN.npz", help="A saved run.")],
+    tolerance: Annotated[
+        float, typer.Option(help="Of a run from another version or machine: largest relative difference.")
+    ] = 1e-9,
+    json: Json = None,
+) -> None:
+    """Simulate a saved run again and compare; exit code 1 where it does not replay.
+
+    On the machine and with the versions that made it, bit for bit; elsewhere within the tolerance, relative to the
+    largest entry of each array.
+    """
+    from pliant.cli.verify import show_verification
+
+    raise typer.Exit(show_verification(Output(json), recorded, tolerance=tolerance))
+
+
+@app.command()
 def export(
     recorded: Annotated[Path, typer.Argument(metavar="RUN.npz", help="A saved run.")],
     to: Annotated[

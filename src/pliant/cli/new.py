@@ -7,6 +7,7 @@ from pathlib import Path
 
 from pliant.cli.output import Output, check_folder
 from pliant.core.errors import InputError
+from pliant.core.replacing import replace_text
 
 KINDS: dict[str, str] = {
     "grasp": "a finger pulled by a cable bends round a ball",
@@ -40,7 +41,7 @@ def show_new(output: Output, path: Path | None, *, kind: str, force: bool, liste
     check_folder(path)
     if path.exists() and not force:
         raise InputError(f"{path} exists; take another name, or --force to write over it")
-    path.write_text(scene_text(kind), encoding="utf-8")
+    replace_text(path, scene_text(kind))
     output.say(f"wrote {path}: {KINDS[kind]}")
     output.say(f"pliant run {path} --out {path.stem}.html")
     output.finish({"file": path, "kind": kind})

@@ -12,6 +12,8 @@ from rich.console import Console
 from rich.table import Table
 
 from pliant.core.errors import InputError
+from pliant.core.provenance import provenance
+from pliant.core.replacing import replace_text
 
 STANDARD_OUTPUT = Path("-")
 
@@ -36,15 +38,17 @@ class Output:
         self.console.print(table)
 
     def finish(self, data: Any) -> None:
-        """Write `data` as JSON, where it was asked for."""
+        """Write `data` as JSON, where it was asked for, with what made it: versions, machine and parameters."""
         if self._json is None:
             return
+        if isinstance(data, Mapping):
+            data = {**data, "made": {**provenance(), "command": ["pliant", *sys.argv[1:]]}}
         text = json.dumps(data, indent=2, default=plain) + "\n"
         if self._json == STANDARD_OUTPUT:
             sys.stdout.write(text)
             sys.stdout.flush()  # a program at the other end of the pipe may wait for it
         else:
-            self._json.write_text(text, encoding="utf-8")
+            replace_text(self._json, text)
             self.say(f"wrote {self._json}")
 
 

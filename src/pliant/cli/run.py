@@ -13,7 +13,9 @@ from pliant.cli.output import Output, check_folder
 from pliant.cli.scene_file import SceneFile, run_scene
 from pliant.core.errors import InputError
 
-_SPAN = re.compile(r"^([^:,]+):([^:,]+):(\d+)$")
+_SPAN = re.compile(r"^([^:,]+):([^:,]+):(\d{1,12})$")
+_MOST_VALUES = 1_000_000
+"""Values of a range at most: each is a simulation."""
 
 
 def show_run(
@@ -120,15 +122,17 @@ def many_values(text: str) -> list[Any]:
             low, high, count = float(span[1]), float(span[2]), int(span[3])
         except ValueError as error:
             raise InputError(f"{text!r} is no range; write FIRST:LAST:COUNT, such as 0.1:0.2:5") from error
+        if not 1 <= count <= _MOST_VALUES:
+            raise InputError(f"{text!r} are {count} values; a range has 1 to {_MOST_VALUES}")
         return [float(value) for value in np.linspace(low, high, count)]
     try:
         return list(ast.literal_eval(f"[{text}]"))
-    except (ValueError, SyntaxError):
+    except (ValueError, SyntaxError, RecursionError, MemoryError):
         return [_literal(part.strip()) for part in text.split(",")]
 
 
 def _literal(text: str) -> Any:
     try:
         return ast.literal_eval(text)
-    except (ValueError, SyntaxError):
+    except (ValueError, SyntaxError, RecursionError, MemoryError):
         return text

@@ -71,7 +71,7 @@ class SceneFile:
     def _tree(self) -> ast.Module:
         try:
             return ast.parse(self.source, filename=str(self.path))
-        except (SyntaxError, ValueError) as error:
+        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             raise SceneFileError(_syntax_text(self.path, error)) from error
 
     @cached_property
@@ -247,7 +247,7 @@ def _assignments(tree: ast.Module) -> Iterator[tuple[str, Any, ast.Assign | ast.
         assert statement.value is not None
         try:
             value = ast.literal_eval(statement.value)
-        except ValueError:
+        except (ValueError, TypeError, RecursionError, MemoryError):
             continue
         items = value if isinstance(value, (tuple, list)) and value else (value,)
         if all(isinstance(item, _PLAIN) for item in items):
@@ -270,9 +270,9 @@ def _with_values(path: Path, tree: ast.Module, values: Mapping[str, Any]) -> ast
     return ast.fix_missing_locations(tree)
 
 
-def _syntax_text(path: Path, error: SyntaxError | ValueError) -> str:
+def _syntax_text(path: Path, error: Exception) -> str:
     if not isinstance(error, SyntaxError):
-        return f"{path} is not a Python file ({error})"
+        return f"{path} is not a Python file ({error or type(error).__name__})"
     line = (error.text or "").strip()
     shown = f" in `{line}`" if line else ""
     return f"{path}, line {error.lineno}: {error.msg}{shown}"

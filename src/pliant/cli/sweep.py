@@ -15,7 +15,9 @@ from rich.table import Table
 from pliant.cli.output import Output, check_folder, plain, value_text
 from pliant.cli.run import many_values, split_settings
 from pliant.cli.scene_file import SceneFile, run_scene
+from pliant.core.csv_rows import csv_rows
 from pliant.core.errors import InputError
+from pliant.core.replacing import replace_text, replacing
 
 _SHOWN = 40
 """Rows of a table on the terminal; the file holds all."""
@@ -99,9 +101,9 @@ def measures_of(result: Mapping[str, Any] | None) -> dict[str, Any]:
 def write_table(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
     """A row for each case; a CSV file has a column for each name that occurs, empty where a case failed."""
     if path.suffix.lower() == ".json":
-        path.write_text(json.dumps(list(rows), indent=2, default=plain) + "\n", encoding="utf-8")
+        replace_text(path, json.dumps(list(rows), indent=2, default=plain) + "\n")
         return
-    with path.open("w", newline="", encoding="utf-8") as stream:
+    with replacing(path) as part, part.open("w", newline="", encoding="utf-8") as stream:
         writer = csv.DictWriter(stream, fieldnames=_columns(rows))
         writer.writeheader()
         writer.writerows(rows)
@@ -123,15 +125,13 @@ def _columns(rows: Sequence[Mapping[str, Any]]) -> list[str]:
 
 def _read_cases(path: Path) -> list[dict[str, Any]]:
     """The rows of a CSV file whose first line names the parameters."""
-    if not path.is_file():
-        raise InputError(f"there is no file {path}")
-    with path.open(newline="", encoding="utf-8-sig") as stream:
-        rows = list(csv.DictReader(stream))
+    names, *rows = csv_rows(path) or [[]]
     if not rows:
         raise InputError(f"{path} holds no cases: its first line names parameters, each other line is a case")
     cases = []
     for number, row in enumerate(rows, start=2):
-        if None in row or None in row.values():
+        values = [many_values(text)[:1] for text in row]
+        if len(row) != len(names) or not all(values):
             raise InputError(f"{path}, line {number}: as many values as there are names in the first line are needed")
-        cases.append({name.strip(): many_values(text)[0] for name, text in row.items()})
+        cases.append({name.strip(): value for name, (value,) in zip(names, values, strict=True)})
     return cases

@@ -29,6 +29,7 @@ from pliant.collision import CollisionSurface, ProximityOptions, self_contacts
 from pliant.collision.self_penetration import self_penetration
 from pliant.core.errors import InputError
 from pliant.core.kernels import cache_folder, compiled_count, hide_notice, stored_kernels
+from pliant.core.replacing import replace_text
 from pliant.core.types import FloatArray
 from pliant.hybrid import delta_robot, falling_cubes, integrate, soft_touch
 from pliant.models.beam import Beam, Circle
@@ -107,7 +108,7 @@ def warm_all(
                     report(jobs[job], seconds)
                 watch()
     if len(chosen) == len(PARTS):
-        _stamp().write_text(_sources())
+        replace_text(_stamp(), _sources())
     return Warmup(compiled, perf_counter() - start)
 
 

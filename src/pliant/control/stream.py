@@ -29,6 +29,7 @@ import numpy as np
 
 from pliant.control.supports import DrivenSupport, MovedSupport
 from pliant.core.checks import finite_array, positive, positive_count
+from pliant.core.csv_rows import csv_rows
 from pliant.core.errors import InputError
 from pliant.core.extras import extra
 from pliant.core.types import FloatArray
@@ -271,14 +272,12 @@ class Recorder(_Sink):
     @property
     def recorded(self) -> Recorded:
         """The lines sent so far."""
-        return _table(self._names, self._lines, what="the stream")
+        return _table(self._names, [line.split(",") for line in self._lines], what="the stream")
 
 
 def read(path: str | Path) -> Recorded:
     """The stream in a file that `CsvSink` wrote."""
-    with Path(path).open(encoding="utf-8", newline="") as file:
-        header = next(csv.reader(file), [])
-        lines = [line for line in file.read().splitlines() if line]
+    header, *lines = csv_rows(path) or [[]]
     if header[:1] != ["time"] or len(header) % 2 == 0:
         raise InputError(f"{path} is not a stream of actuation: its first line must be time,NAME.displacement,…")
     return _table([name.removesuffix(".displacement") for name in header[1::2]], lines, what=str(path))
@@ -307,11 +306,11 @@ def replay(
     return streamer.sent
 
 
-def _table(names: Sequence[str], lines: Iterable[str], *, what: str) -> Recorded:
+def _table(names: Sequence[str], lines: Iterable[Sequence[str]], *, what: str) -> Recorded:
     width = 1 + 2 * len(names)
     rows: list[list[float]] = []
-    for count, line in enumerate(lines, start=1):
-        fields = line.split(",")
+    for count, fields in enumerate(lines, start=1):
+        line = ",".join(fields)[:200]
         try:
             row = [float(field) for field in fields]
         except ValueError as error:

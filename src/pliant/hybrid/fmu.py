@@ -18,6 +18,7 @@ from typing import Any
 
 from pliant.core.errors import InputError
 from pliant.core.extras import extra
+from pliant.core.replacing import replacing
 from pliant.hybrid.system import HybridSystem
 
 _BUILDERS = {"2.0": ("pythonfmu", "fmi2.py"), "3.0": ("pythonfmu3", "fmi3.py")}
@@ -48,5 +49,6 @@ def export_fmu(system: HybridSystem, path: str | Path, *, version: str = "2.0", 
         data.write_bytes(content)
         built = builder.build_FMU(script, dest=folder, project_files={data}, needsExecutionTool="true")
         path.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(built, path)
+        with replacing(path) as part:
+            shutil.copyfile(built, part)
     return path

@@ -1,4 +1,8 @@
-"""Readers of CAD files in a process of their own: a damaged file may crash the CAD kernel, and the caller with it."""
+"""Readers of others in a process of their own: on a damaged file they may crash, run for ever or fill the memory.
+
+This holds for the CAD kernel and for the readers of rare mesh formats. While they read, processor time and memory of
+the process are bounded by the size of the file.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,8 @@ import os
 import pickle
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar
@@ -18,6 +23,10 @@ _CHILD = (
     "from pliant.mesh.child_process import main; main()"
 )
 _T = TypeVar("_T")
+SECONDS, BYTES_A_SECOND = 10, 50_000
+"""Processor time for every file, s, and bytes that another second is added for: ten times what slow readers take."""
+MEMORY, RATIO = 2**30, 100
+"""Memory for every file, bytes, and how many times the size of the file is added."""
 
 
 def in_child_process(function: Callable[..., _T], path: Path, *arguments: Any) -> _T:
@@ -30,12 +39,46 @@ def in_child_process(function: Callable[..., _T], path: Path, *arguments: Any) -
     if done.returncode != 0 or not done.stdout:
         how = f"signal {-done.returncode}" if done.returncode < 0 else f"exit status {done.returncode}"
         raise MeshError(
-            f"{path} ended the program that reads CAD files ({how}): it is damaged; export it again as STEP"
+            f"{path} ended the program that reads it ({how}): it is damaged; export it again, CAD files as STEP, "
+            "meshes as .vtu"
         )
     value, error = pickle.loads(done.stdout)
     if error is not None:
         raise error
     return value  # type: ignore[no-any-return]
+
+
+@contextmanager
+def bounded(path: Path) -> Iterator[None]:
+    """Bound the processor time and the memory of this process while it reads `path`: beyond them it ends."""
+    try:
+        import resource
+    except ImportError:  # not on Windows
+        yield
+        return
+    size = path.stat().st_size
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    now = sum(int(line.split()[1]) for line in _status() if line.startswith("VmSize:")) * 1024
+    wanted = {
+        resource.RLIMIT_CPU: int(used.ru_utime + used.ru_stime) + SECONDS + size // BYTES_A_SECOND,
+        **({resource.RLIMIT_AS: now + MEMORY + RATIO * size} if now else {}),
+    }
+    before = {limit: resource.getrlimit(limit) for limit in wanted}
+    for limit, value in wanted.items():
+        soft, hard = before[limit]
+        allowed = [one for one in (soft, hard, value) if one != resource.RLIM_INFINITY]
+        resource.setrlimit(limit, (min(allowed), hard))
+    try:
+        yield
+    finally:
+        for limit, pair in before.items():
+            resource.setrlimit(limit, pair)
+
+
+def _status() -> list[str]:
+    """What the system says of this process; nothing where it says nothing."""
+    status = Path("/proc/self/status")
+    return status.read_text().splitlines() if status.exists() else []
 
 
 def main() -> None:

@@ -20,7 +20,7 @@ from pliant.core.errors import InputError, MeshError
 from pliant.core.progress import waiting
 from pliant.core.types import FloatArray, IntArray
 from pliant.core.units import metres_per
-from pliant.mesh.child_process import in_child_process
+from pliant.mesh.child_process import bounded, in_child_process
 from pliant.mesh.elements import ElementName
 from pliant.mesh.estimate import check_cell_count, check_shells
 from pliant.mesh.gmsh_session import MILLIMETRES, check_options, drawing, meshed, sized, taken, tetrahedra
@@ -239,8 +239,9 @@ def _solid(path: Path, unit: str | None) -> Iterator[Any]:
     with drawing(1.0) as gmsh:  # the size is set later, from the solid
         gmsh.option.setString("Geometry.OCCTargetUnit", "MM")
         try:
-            gmsh.model.occ.importShapes(str(path), highestDimOnly=True)
-            gmsh.model.occ.synchronize()
+            with bounded(path):
+                gmsh.model.occ.importShapes(str(path), highestDimOnly=True)
+                gmsh.model.occ.synchronize()
         except Exception as error:
             raise MeshError(f"{path} cannot be read as a CAD file ({_short(error)}); export it as STEP") from error
         solids = gmsh.model.getEntities(3)

@@ -46,10 +46,11 @@ def read_gid(path: Path) -> tuple[FloatArray, Blocks]:
             try:
                 if section == "coordinates":
                     numbers.append(int(words[0]))
-                    coordinates.append([float(word) for word in (*words[1:], "0")[:3]])
+                    x, y, *rest = map(float, words[1:4])
+                    coordinates.append([x, y, *rest, 0.0][:3])
                 else:
                     blocks.setdefault(kind, []).append([int(word) for word in words[1 : node_count + 1]])
-            except ValueError:
+            except (ValueError, OverflowError):
                 raise MeshError(f"{path}, line {line_number}: invalid GiD {section}: {line.strip()!r}") from None
     return _numbered(path, numbers, coordinates, blocks)
 

@@ -9,10 +9,13 @@ from typing import Any
 import numpy as np
 
 from pliant.core.declared import declared
-from pliant.core.errors import MeshError, MissingExtraError, PliantError, UnitError
+from pliant.core.errors import InputError, MeshError, MissingExtraError, PliantError, UnitError
+from pliant.core.replacing import replacing
 from pliant.core.types import FloatArray, IntArray
 from pliant.core.units import LENGTH_UNITS, metres_per
+from pliant.mesh.child_process import bounded, in_child_process
 from pliant.mesh.elements import ELEMENTS
+from pliant.mesh.ending_stream import ending_stream
 from pliant.mesh.geometry import connected
 from pliant.mesh.gid import Blocks, read_gid
 from pliant.mesh.mesh import Mesh, drop_unused_nodes
@@ -37,6 +40,13 @@ _SIGNATURES: tuple[tuple[str, str], ...] = (
     (r"^v\s+[-+.\d]", "obj"),
 )
 """Pattern in the first kilobytes of a file, and meshio's name of its format; "gid" is read by `mesh.gid`."""
+_IN_PROCESS = ("vtk", "vtu", "gmsh", "stl", "ply", "obj", "off", "abaqus", "medit")
+"""Formats whose readers neither crash nor run for ever on damaged files, as far as 10 000 of each show; the others are
+read in a process of their own."""
+_FARTHEST = 1e100
+"""Largest coordinate: squares and volumes of larger ones are infinite."""
+_ENDLESS = {"mdpa": False, "nastran": True, "off": True, "ply": False}
+"""Formats whose readers wait for ever for the end of a section, and whether they read text."""
 
 
 @declared
@@ -109,7 +119,10 @@ def save(
     # for meshio .msh is ANSYS first, and for everyone else it is Gmsh
     chosen = "gmsh" if path.suffix.lower() == ".msh" else None
     try:
-        meshio.write(path, meshio.Mesh(scale * points, cells, point_data=data), file_format=chosen)
+        with replacing(path) as part:
+            meshio.write(part, meshio.Mesh(scale * points, cells, point_data=data), file_format=chosen)
+    except InputError:
+        raise
     except (Exception, SystemExit) as error:
         raise MeshError(f"{path}: the mesh cannot be written ({error}); try the ending .vtu") from error
 
@@ -161,20 +174,51 @@ def _read(path: Path) -> tuple[FloatArray, Blocks]:
     name = file_format(path)
     if name == "gid":
         return read_gid(path)
+    return _by_meshio(path, name) if name in _IN_PROCESS else in_child_process(_bounded, path, name)
+
+
+def _bounded(path: Path, name: str) -> tuple[FloatArray, Blocks]:
+    with bounded(path):
+        return _by_meshio(path, name)
+
+
+def _by_meshio(path: Path, name: str) -> tuple[FloatArray, Blocks]:
+    """What meshio's reader of the format `name` finds."""
     import meshio
 
     try:
         # meshio.read exits the interpreter on a bad file; the readers of the formats only raise
         with np.errstate(over="ignore"):
-            data = getattr(meshio, name.removesuffix("-xml")).read(str(path))
+            read = getattr(meshio, name.removesuffix("-xml")).read
+            if name in _ENDLESS:
+                with ending_stream(path, text=_ENDLESS[name]) as stream:
+                    data = read(stream)
+            else:
+                data = read(str(path))
         points = np.asarray(data.points, dtype=np.float64)
         blocks = [(block.type, np.asarray(block.data)) for block in data.cells]
     except ImportError as error:
         raise MissingExtraError(f"{path}: reading {name} needs another package ({error}); pip install it") from error
+    except MemoryError as error:
+        raise MeshError(f"{path}: announces more than fits into memory ({error}); the file is damaged") from error
     except Exception as error:
         reason = str(error) or type(error).__name__
         raise MeshError(f"{path}: cannot be read as {name} ({reason}); the file is damaged or incomplete") from error
+    _check_read(path, points, blocks)
     return points, blocks
+
+
+def _check_read(path: Path, points: FloatArray, blocks: Blocks) -> None:
+    """An error where points are not numbers of some size, or cells not indices."""
+    if points.ndim != 2 or not points.shape[1]:
+        raise MeshError(f"{path}: holds no nodes; the file is damaged or incomplete")
+    if not (np.abs(points) < _FARTHEST).all():
+        raise MeshError(f"{path}: has nodes that are not finite, or beyond {_FARTHEST:g}; the file is damaged")
+    for kind, cells in blocks:
+        if len(cells) and (cells.ndim != 2 or cells.dtype.kind not in "iu"):
+            raise MeshError(f"{path}: its {kind} cells are no lists of nodes; the file is damaged or incomplete")
+        if len({own.shape[1] for name, own in blocks if name == kind and len(own)}) > 1:
+            raise MeshError(f"{path}: its {kind} cells have different numbers of nodes; use triangles, or tetrahedra")
 
 
 def _volume_cells(path: Path, blocks: Blocks) -> tuple[str, IntArray]:

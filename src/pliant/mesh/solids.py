@@ -10,7 +10,7 @@ import numpy as np
 from pliant.core.errors import InputError, MeshError
 from pliant.core.units import metres_per
 from pliant.mesh import regions
-from pliant.mesh.child_process import in_child_process
+from pliant.mesh.child_process import bounded, in_child_process
 from pliant.mesh.elements import ElementName
 from pliant.mesh.estimate import check_cell_count
 from pliant.mesh.gmsh_session import MILLIMETRES, check_options, drawing, meshed
@@ -48,8 +48,9 @@ def _meshed_solids(
     with drawing(cell_size) as gmsh:
         gmsh.option.setString("Geometry.OCCTargetUnit", "MM")
         try:
-            gmsh.model.occ.importShapes(str(file), highestDimOnly=True)
-            gmsh.model.occ.synchronize()
+            with bounded(file):
+                gmsh.model.occ.importShapes(str(file), highestDimOnly=True)
+                gmsh.model.occ.synchronize()
         except Exception as error:
             raise MeshError(f"{file} cannot be read as a CAD file ({error}); export it as STEP") from error
         given = gmsh.model.getEntities(3)

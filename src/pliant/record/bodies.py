@@ -100,15 +100,13 @@ def check_body(body: RecordedBody, positions: Any, motions: Any, count: int) -> 
 
 
 def _decoded_skin(header: Mapping[str, Any], arrays: Mapping[str, Any], index: int) -> PointMap | None:
-    """The map of the skin; in older files, which do not name its kind, the names of its arrays identify it."""
-    name = header.get("skin")
-    for kind in skin_kinds().values() if name is None else (skin_kinds()[name],):
-        names = _names(kind)
-        if f"skin_{index}_{names[0]}" in arrays and f"skin_{index}_{names[1]}" in arrays:
-            parts = {name: arrays[f"skin_{index}_{name}"] for name in names}
-            skin: PointMap = kind(**{name: part if part.ndim else int(part) for name, part in parts.items()})
-            return skin
-    return None
+    """The map of the skin; None for a rigid body."""
+    if "skin" not in header:
+        return None
+    kind = skin_kinds()[header["skin"]]
+    parts = {name: arrays[f"skin_{index}_{name}"] for name in _names(kind)}
+    skin: PointMap = kind(**{name: part if part.ndim else int(part) for name, part in parts.items()})
+    return skin
 
 
 def _names(kind: Any) -> tuple[str, ...]:

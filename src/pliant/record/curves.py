@@ -14,6 +14,7 @@ import numpy as np
 from pliant.actuators import ActuatorRows, Stiffness
 from pliant.core.checks import finite_array
 from pliant.core.errors import InputError, MissingExtraError
+from pliant.core.replacing import replacing
 from pliant.core.types import FloatArray
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ def save_curves(run: Run, path: str | Path, **options: Any) -> Path:
     `curves`.
     """
     target, found = Path(path), curves(run, **options)
-    with target.open("w", newline="", encoding="utf-8") as stream:
+    with replacing(target) as part, part.open("w", newline="", encoding="utf-8") as stream:
         writer = csv.writer(stream)
         writer.writerow(["time (s)", *(curve.label for curve in found)])
         for k, time in enumerate(run.times):

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from pliant.core.checks import check_array, check_indices
+from pliant.core.errors import InputError
 from pliant.core.one_line import one_line
 from pliant.core.types import FloatArray, IndexArray
 from pliant.stepping.info import Contacts
@@ -43,6 +45,16 @@ class Touches:
     def arrays(self, index: int) -> dict[str, Any]:
         """Arrays of a file, named after the pair `index`."""
         return {f"touches_{index}_{name}": getattr(self, name) for name in _ARRAYS}
+
+    def check(self, instants: int) -> None:
+        """An error where the arrays, read from a file, do not belong together or to so many instants."""
+        count = len(self.points)
+        check_array("points of contacts", self.points, (count, 3), np.float32)
+        check_array("forces of contacts", self.forces, (count, 3), np.float32)
+        check_array("starts of contacts", self.starts, (instants + 1,), np.int64)
+        check_indices("starts of contacts", self.starts, 0, count + 1)
+        if (np.diff(self.starts) < 0).any():
+            raise InputError("starts of contacts must not go back")
 
     @classmethod
     def read(cls, arrays: Mapping[str, Any], index: int) -> Touches | None:

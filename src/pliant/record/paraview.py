@@ -6,17 +6,26 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import quoteattr
 
+from pliant.core.provenance import made_by
+from pliant.core.replacing import replacing
+
 if TYPE_CHECKING:
     from pliant.record.run import Run
 
 
 def export_paraview(run: Run, path: str | Path, *, every: int = 1) -> Path:
     """Write a .pvd at `path` and a .vtu for each body and each `every`-th step beside it; return the path."""
+    path = Path(path).with_suffix(".pvd")
+    with replacing(path) as part:
+        _write_series(run, part, every)
+    return path
+
+
+def _write_series(run: Run, path: Path, every: int) -> None:
     import meshio
 
-    path = Path(path).with_suffix(".pvd")
     folder = path.with_suffix("")
-    folder.mkdir(parents=True, exist_ok=True)
+    folder.mkdir()
     entries = []
     surfaces = [run.surface_points(index) for index in range(len(run.bodies))]
     for step in range(0, len(run.times), every):
@@ -33,6 +42,6 @@ def export_paraview(run: Run, path: str | Path, *, every: int = 1) -> Path:
             meshio.write(file, meshio.Mesh(points[step], cells, point_data=data), file_format="vtu")
             name = quoteattr(f"{folder.name}/{file.name}")
             entries.append(f'<DataSet timestep="{run.times[step]:.9g}" part="{index}" file={name}/>')
-    lines = ['<?xml version="1.0"?>', '<VTKFile type="Collection" version="0.1">', "<Collection>", *entries]
-    path.write_text("\n".join([*lines, "</Collection>", "</VTKFile>", ""]))
-    return path
+    made = f"<!-- {made_by().replace('--', '- -')} -->"
+    lines = ['<?xml version="1.0"?>', made, '<VTKFile type="Collection" version="0.1">', "<Collection>", *entries]
+    path.write_text("\n".join([*lines, "</Collection>", "</VTKFile>", ""]), encoding="utf-8")

@@ -9,6 +9,7 @@ import numpy as np
 
 from pliant.core.errors import InputError
 from pliant.core.extras import blank_figure
+from pliant.core.replacing import replacing
 from pliant.record.curves import curves
 
 if TYPE_CHECKING:
@@ -34,5 +35,6 @@ def plot_curves(run: Run, path: str | Path | None = None, **options: Any) -> Any
         axis.legend(fontsize="small", loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)
     axes[-1].set_xlabel("time (s)")
     if path is not None:
-        figure.savefig(path, dpi=130)
+        with replacing(path) as part:
+            figure.savefig(part, dpi=130)
     return figure

@@ -29,7 +29,8 @@ class Run:
     poses (steps, 4, 3)) and velocities (steps, n, 3) in m/s. Each of the k = steps − 1 steps is reported by
     `step_seconds` (k,) in s, `iterations` (k,) and `linear_residual` (k,); `stage_seconds` holds the seconds of each
     stage, (k,), and `forces` actuation and contact forces. `replay` uses `world`, `controls`, `stepper` and the first
-    state `start`. `warm` (k,) says of each step whether no kernel was compiled or loaded in it.
+    state `start`. `warm` (k,) says of each step whether no kernel was compiled or loaded in it. `made`
+    says of a run from a file with which versions and on what machine it was computed (`core.provenance`).
     """
 
     times: FloatArray
@@ -46,6 +47,7 @@ class Run:
     stepper: Any = None
     start: State | None = None
     warm: BoolArray = field(default_factory=lambda: np.zeros(0, bool))
+    made: Mapping[str, Any] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         names = [body.name for body in self.bodies]

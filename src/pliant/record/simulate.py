@@ -8,8 +8,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from pliant.core.checks import positive, positive_count
 from pliant.core.declared import declared
 from pliant.core.errors import InputError, PliantError, PliantWarning
@@ -125,11 +123,9 @@ def replay(run: Run) -> Run:
     """Simulate `run` again from its first state, with its world, controls and stepper; bit for bit the same."""
     if run.world is None or run.stepper is None:
         raise InputError("this run was recorded without its world or stepper, so it cannot be replayed")
-    if run.start is None:  # files of an older version have positions and velocities of the first state only
-        q, v = (tuple(values[0].copy() for values in recorded) for recorded in (run.positions, run.motions))
-        state = State(run.world, float(run.times[0]), q, v, np.zeros(0))
-    else:
-        state = replace(run.start, world=run.world)
+    if run.start is None:
+        raise InputError("this run was recorded without its first state, so it cannot be replayed")
+    state = replace(run.start, world=run.world)
     recorder = Recorder(run.world, state, run.stepper)
     for controls in run.controls:
         state, info = run.stepper(run.world, state, controls)

@@ -26,6 +26,7 @@ import numpy as np
 from pliant.constraints.contact import ContactPair
 from pliant.constraints.facing import FacingPair
 from pliant.core.checks import finite_array, non_negative
+from pliant.core.declared import check_declared
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray
 from pliant.reduced.contact_points import ContactPoints, fingerprint
@@ -56,6 +57,17 @@ class ContactBasis:
     guards: int = 0
     tolerance: float = 0.05
     points: ContactPoints | None = None
+
+    def __post_init__(self) -> None:
+        check_declared(self)
+        modes = finite_array(f"modes of {self.facing!r}", self.modes, shape=(None, None))
+        non_negative("tolerance", self.tolerance)
+        if not modes.size or modes.min() < 0.0 or self.guards < 0:
+            raise InputError(f"modes of {self.facing!r} must be (p, k) ≥ 0, and guards ≥ 0")
+        if self.points is not None and (
+            not isinstance(self.points, ContactPoints) or len(self.points.nodes) != len(modes)
+        ):
+            raise InputError(f"modes of {self.facing!r} need an entry for each of their points, got {modes.shape}")
 
     @classmethod
     def of(

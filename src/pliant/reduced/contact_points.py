@@ -21,6 +21,8 @@ from pliant.constraints.contact import ContactPair
 from pliant.constraints.contact_memory import ContactMemory
 from pliant.constraints.facing import Facing, FacingPair
 from pliant.constraints.keys import STAND_IN_PAIRS
+from pliant.core.checks import check_array, check_indices
+from pliant.core.declared import check_declared
 from pliant.core.errors import InputError
 from pliant.core.types import BoolArray, FloatArray, IntArray
 from pliant.models.beam import Beam
@@ -54,11 +56,24 @@ class ContactPoints:
     snapshots: FloatArray
     fingerprint: str
 
+    def __post_init__(self) -> None:
+        check_declared(self)
+        points, faces = len(self.nodes), len(self.faces)
+        name = f"of the contact points of {self.pair!r}"
+        for what, shape, kind in (
+            ("nodes", (points, 3), np.int32), ("weights", (points, 3), np.float64), ("faces", (faces,), np.int32),
+            ("point_group", (points,), np.int32), ("face_group", (faces,), np.int32),
+            ("snapshots", (points, *self.snapshots.shape[1:2]), np.float64),
+        ):  # fmt: skip
+            check_array(f"{what} {name}", getattr(self, what), shape, kind)
+
     def pair_of(self, full: ContactPair) -> FacingPair:
         """The points and what they face as a pair of their own, on the bodies of the colliding pair `full`."""
         surface_a, surface = full.a.surface, full.b.surface
         assert surface_a is not None
         assert surface is not None
+        check_indices(f"nodes of the contact points of {self.pair!r}", self.nodes, 0, len(surface_a.rest))
+        check_indices(f"faces of the contact points of {self.pair!r}", self.faces, 0, len(surface.triangles))
         group = np.full(len(surface.triangles), -1, np.int32)  # the whole surface says which side a point is on
         group[self.faces] = self.face_group
         spec = Facing(

@@ -274,10 +274,11 @@ class ReducedPair(ContactPair):
 
     def _covered_others(self, found: ContactSet) -> BoolArray:
         """Which contacts (m,) lie between the neighbourhoods of the points and of what they face."""
-        sides = ((found.nodes_a, found.nodes_b), (found.nodes_b, found.nodes_a))
         first, second = self._near
-        covered = [_all_in(first, a) & _all_in(second, b) for a, b in sides]
-        return covered[0] | covered[1] if self.a is self.b else covered[0]
+        covered = _all_in(first, found.nodes_a) & _all_in(second, found.nodes_b)
+        if self.a is self.b:
+            covered |= _all_in(first, found.nodes_b) & _all_in(second, found.nodes_a)
+        return covered
 
     @cached_property
     def _near(self) -> tuple[BoolArray, BoolArray]:

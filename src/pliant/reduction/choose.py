@@ -14,6 +14,7 @@ from pliant.core.errors import ConvergenceError, InputError
 from pliant.core.extras import blank_figure
 from pliant.core.one_line import one_line
 from pliant.core.progress import progress_bar
+from pliant.core.replacing import replacing
 from pliant.core.types import FloatArray, IndexArray
 from pliant.reduction.nnls import fit_error
 from pliant.reduction.nnmf import Factorization, checked_snapshots, nnmf_family
@@ -66,7 +67,8 @@ class BasisChoice:
         axes.set_xlabel("modes")
         axes.set_ylabel("relative force error")
         axes.legend()
-        figure.savefig(path)
+        with replacing(path) as part:
+            figure.savefig(part)
         return Path(path)
 
 

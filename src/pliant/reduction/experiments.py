@@ -9,6 +9,7 @@ import numpy as np
 
 from pliant.constraints.contact_memory import ContactMemory
 from pliant.core.errors import InputError
+from pliant.core.provenance import provenance
 from pliant.core.types import IndexArray
 from pliant.reduction.plans import Plan
 from pliant.reduction.snapshots import ROWS, STEPS, Snapshots
@@ -16,7 +17,6 @@ from pliant.reduction.spread import spread_forces
 from pliant.solvers.contact import Law
 from pliant.stepping import QuasiStatic, StepInfo
 from pliant.sweep import digest_of, run, world_digest
-from pliant.sweep.records import provenance
 from pliant.world import World
 
 STEPPER = QuasiStatic(newton_iterations=3)

@@ -14,12 +14,14 @@ from typing import Any, Literal
 import numpy as np
 from scipy import sparse
 
-from pliant.core.archive import decoding, read_archive, write_archive
+from pliant.core.archive import Migration, decoding, read_archive, write_archive
+from pliant.core.checks import check_array, check_indices
 from pliant.core.errors import InputError
 from pliant.core.one_line import one_line
 from pliant.core.types import FloatArray, IndexArray, IntArray
 
-FORMAT = "pliant snapshots 1"
+FORMAT = "pliant snapshots 2"
+OLDER: dict[str, Migration] = {"pliant snapshots 1": lambda header, arrays: ({**header, "format": FORMAT}, arrays)}
 ROWS = ("keys", "lam", "maker", "normal", "nodes", "weights")
 """What is recorded of every row."""
 STEPS = ("run", "step", "actuation", "residual")
@@ -142,11 +144,30 @@ class Snapshots:
     def load(cls, path: str | Path) -> Snapshots:
         """What `save` wrote."""
         what = "a file of snapshots"
-        header, arrays = read_archive(path, FORMAT, what=what)
+        header, arrays = read_archive(path, FORMAT, what=what, older=OLDER)
         with decoding(path, what):
             q = tuple(arrays[f"q_{k}"] for k in range(len(header["bodies"])))
             own = {name: arrays[name] for name in _ARRAYS}
-            return cls(tuple(header["bodies"]), tuple(header["makers"]), q, provenance=header["provenance"], **own)
+            bodies, makers = (tuple(map(str, header[name])) for name in ("bodies", "makers"))
+            read = cls(bodies, makers, q, provenance=dict(header["provenance"]), **own)
+            read._check()
+            return read
+
+    def _check(self) -> None:
+        """An error where arrays, read from a file, do not belong together."""
+        count, rows = self.count, len(self.keys)
+        for name, shape, kind in (
+            ("run", (count,), np.int64), ("step", (count,), np.int64), ("residual", (count,), np.float64),
+            ("actuation", (count, *self.actuation.shape[1:2], 2), np.float64), ("starts", (count + 1,), np.int64),
+            ("keys", (rows,), np.int64), ("lam", (rows,), np.float64), ("maker", (rows,), np.int64),
+            ("normal", (rows,), np.bool_), ("nodes", (rows, 2, 3), np.int32), ("weights", (rows, 2, 3), np.float64),
+        ):  # fmt: skip
+            check_array(f"{name} of snapshots", getattr(self, name), shape, kind)
+        for name, q in zip(self.bodies, self.q, strict=True):
+            check_array(f"positions of {name!r} in snapshots", q, (count, *q.shape[1:]))
+        check_indices("makers of snapshots", self.maker, 0, len(self.makers))
+        if self.starts[0] != 0 or self.starts[-1] != rows or (np.diff(self.starts) < 0).any():
+            raise InputError(f"starts of snapshots must grow from 0 to {rows}, the count of their rows")
 
 
 def _pair_name(constraint: Any, names: Sequence[str]) -> Any:

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import platform
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from pliant.core.archive import read_archive, write_archive
-from pliant.core.errors import InputError, PliantWarning
+from pliant.core.archive import Migration, read_archive, write_archive
+from pliant.core.errors import FileFormatError, InputError, PliantWarning
+from pliant.core.provenance import provenance
+from pliant.core.replacing import replace_text
 
-FORMAT = "pliant sweep 1"
+FORMAT = "pliant sweep 2"
+OLDER: dict[str, Migration] = {"pliant sweep 1": lambda header, arrays: ({**header, "format": FORMAT}, arrays)}
 
 
 def digest_of(value: Any) -> str:
@@ -43,7 +42,7 @@ class Records:
         root.mkdir(parents=True, exist_ok=True)
         label = root / "sweep.json"
         if label.exists():
-            stored = json.loads(label.read_text(encoding="utf-8"))["identity"]
+            stored = _identity_in(label)
             other = [name for name in sorted({*stored, *own}) if stored.get(name) != own.get(name)]
             if other:
                 raise InputError(
@@ -54,9 +53,7 @@ class Records:
         elif any(root.glob("case_*.npz")):
             raise InputError(f"{root} holds results that do not say what they belong to; take another folder")
         else:
-            partial = root / f"sweep.json.{os.getpid()}.part"
-            partial.write_text(json.dumps({"format": FORMAT, "identity": own}, indent=1), encoding="utf-8")
-            os.replace(partial, label)
+            replace_text(label, json.dumps({"format": FORMAT, "identity": own, "made": provenance()}, indent=1))
         return cls(root, own)
 
     def path(self, index: int) -> Path:
@@ -69,14 +66,14 @@ class Records:
         if not path.exists():
             return None
         try:
-            header, arrays = read_archive(path, FORMAT, what="a finished case of a sweep")
+            header, arrays = read_archive(path, FORMAT, what="a finished case of a sweep", older=OLDER)
         except InputError as error:
             warnings.warn(f"{error}. The case is computed again", PliantWarning, stacklevel=2)
             return None
-        if header["case_digest"] != digest_of(case) or header["identity"] != self.identity:
+        if header.get("case_digest") != digest_of(case) or header.get("identity") != self.identity:
             raise InputError(
-                f"{path} is the result of case {header['case']}, not of {case}: the cases of this sweep have changed; "
-                "take another folder, or delete this one"
+                f"{path} is the result of case {header.get('case')!r:.200}, not of {case}: the cases of this sweep "
+                "have changed; take another folder, or delete this one"
             )
         return arrays
 
@@ -88,20 +85,19 @@ class Records:
             "case_digest": digest_of(case),
             "identity": self.identity,
             "seconds": seconds,
-            **provenance(),
         }
         return write_archive(self.path(index), FORMAT, arrays, header=header)
 
 
-def provenance() -> dict[str, Any]:
-    """Date and versions of a computation."""
-    versions = {name: _version(name) for name in ("pliant", "numpy", "scipy", "numba")}
-    versions["python"] = platform.python_version()
-    return {"date": datetime.now(UTC).isoformat(timespec="seconds"), "versions": versions}
-
-
-def _version(name: str) -> str:
+def _identity_in(label: Path) -> dict[str, Any]:
+    """The identity in the file `label` of a sweep."""
     try:
-        return version(name)
-    except PackageNotFoundError:  # a checkout that is not installed
-        return "not installed"
+        stored = json.loads(label.read_text(encoding="utf-8"))["identity"]
+        if not isinstance(stored, dict):
+            raise TypeError("its identity is no object")
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        raise FileFormatError(
+            f"{label} does not say what the results beside it belong to ({type(error).__name__}: {str(error)[:100]}); "
+            "take another folder, or delete this one"
+        ) from error
+    return stored

@@ -15,6 +15,8 @@ import numpy as np
 from pliant.core.checks import positive_count
 from pliant.core.errors import InputError, MissingExtraError, PliantError
 from pliant.core.extras import extra
+from pliant.core.provenance import made_by
+from pliant.core.replacing import replacing
 from pliant.core.types import FloatArray
 from pliant.viewer.export_surfaces import Shown
 from pliant.viewer.picture import AZIMUTH, DPI, ELEVATION, INK, new_figure
@@ -61,7 +63,8 @@ def write_gif(path: Path, shown: Shown, *, size: tuple[int, int], fps: float, ti
     pictures = (image.fromarray(f).quantize(palette=palette, dither=image.Dither.FLOYDSTEINBERG) for f in frames)
     first, others = next(pictures), pictures
     duration = max(20, 10 * round(100.0 / fps))  # ms; browsers slow down films with shorter frames
-    first.save(path, format="GIF", save_all=True, append_images=others, duration=duration, loop=0, optimize=False)
+    with replacing(path) as part:
+        first.save(part, format="GIF", save_all=True, append_images=others, duration=duration, loop=0, optimize=False)
     return path
 
 
@@ -73,6 +76,13 @@ def write_mp4(path: Path, shown: Shown, *, size: tuple[int, int], fps: float, ti
             "MP4 films are written by ffmpeg, which is not installed here (apt-get install ffmpeg); write a "
             f"GIF ({path.with_suffix('.gif').name}) or a page ({path.with_suffix('.html').name}), which need nothing"
         )
+    with replacing(path) as part:
+        _encode(program, part, shown, size=size, fps=fps, tick=tick)
+    return path
+
+
+def _encode(program: str, path: Path, shown: Shown, *, size: tuple[int, int], fps: float, tick: Tick) -> None:
+    """Have ffmpeg write the film to `path`."""
     command = [
         program, "-y", "-loglevel", "error", "-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{size[0]}x{size[1]}", "-r",
         f"{fps:g}", "-i", "-", "-an", "-c:v", "libx264", "-pix_fmt", "yuv420p", "-movflags", "+faststart", str(path),
@@ -88,8 +98,7 @@ def write_mp4(path: Path, shown: Shown, *, size: tuple[int, int], fps: float, ti
         assert process.stderr is not None
         message = process.stderr.read().decode(errors="replace").strip()
     if process.returncode != 0:
-        raise PliantError(f"ffmpeg could not write {path} ({message or f'exit code {process.returncode}'})")
-    return path
+        raise PliantError(f"ffmpeg could not write {path.name} ({message or f'exit code {process.returncode}'})")
 
 
 def write_strip(path: Path, shown: Shown, *, count: int, size: tuple[int, int], tick: Tick = lambda: None) -> Path:
@@ -107,7 +116,8 @@ def write_strip(path: Path, shown: Shown, *, count: int, size: tuple[int, int], 
         axes.set_axis_off()
         axes.imshow(picture, aspect="auto")
         axes.text(0.04, 0.95, f"{shown.times[instant]:.2f} s", transform=axes.transAxes, va="top", color=INK)
-    figure.savefig(path, dpi=DPI, format="png")
+    with replacing(path) as part:
+        figure.savefig(part, dpi=DPI, format="png", metadata={"Description": made_by()})
     return path
 
 

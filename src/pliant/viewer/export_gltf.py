@@ -22,6 +22,8 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from pliant.core.errors import InputError
+from pliant.core.provenance import made_by
+from pliant.core.replacing import replace_text, replacing
 from pliant.core.types import FloatArray, IndexArray
 from pliant.viewer.export_surfaces import Shown
 from pliant.viewer.palette import rgb, srgb_to_linear
@@ -42,11 +44,12 @@ def write_gltf(path: Path, shown: Shown, *, title: str = "") -> Path:
     data = buffers.data()
     if path.suffix.lower() == ".glb":
         document["buffers"] = [{"byteLength": len(data)}]
-        path.write_bytes(_glb(document, data))
+        with replacing(path) as part:
+            part.write_bytes(_glb(document, data))
     elif path.suffix.lower() == ".gltf":
         address = "data:application/octet-stream;base64," + base64.b64encode(data).decode("ascii")
         document["buffers"] = [{"byteLength": len(data), "uri": address}]
-        path.write_text(json.dumps(document), encoding="utf-8")
+        replace_text(path, json.dumps(document))
     else:
         raise InputError(f"glTF is written as .glb or .gltf, got {path}")
     return path
@@ -140,7 +143,7 @@ def _document(surfaces: Sequence[SurfaceFrames], times: FloatArray, buffers: _Bu
             weights = np.eye(target_count + 1)[:, 1:]
             animate(index, "weights", buffers.add(weights.reshape(-1), "SCALAR"))
     document: dict[str, Any] = {
-        "asset": {"version": "2.0", "generator": "Pliant"},
+        "asset": {"version": "2.0", "generator": "Pliant", "extras": {"made": made_by()}},
         "scene": 0,
         "scenes": [{"nodes": [0], **({"name": title} if title else {})}],
         "nodes": nodes,

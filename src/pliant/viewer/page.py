@@ -21,6 +21,8 @@ from numpy.typing import ArrayLike
 
 from pliant.core.checks import finite_array, finite_number
 from pliant.core.errors import InputError
+from pliant.core.provenance import made_by
+from pliant.core.replacing import replace_text
 from pliant.core.types import FloatArray
 from pliant.viewer.palette import COLOR_MAP
 from pliant.viewer.surfaces import (
@@ -69,9 +71,8 @@ def write_page(
     template = resources.files("pliant.viewer").joinpath("page.html").read_text(encoding="utf-8")
     # One pass, so that a title that happens to hold "{{data}}" stays a title.
     text = re.sub(r"\{\{(\w+)\}\}", lambda match: fields[match.group(1)], template)
-    target = Path(path)
-    target.write_text(text, encoding="utf-8")
-    return target
+    replace_text(Path(path), text)
+    return Path(path)
 
 
 def _page_data(
@@ -81,6 +82,7 @@ def _page_data(
     scales = value_scales(surfaces)
     spacing = grid_spacing(lower, upper)
     return {
+        "made": made_by(),
         "times": [float(f"{time:.9g}") for time in times],
         "lower": lower.tolist(),
         "upper": upper.tolist(),

@@ -17,6 +17,8 @@ from numpy.typing import ArrayLike
 from pliant.core.checks import finite_array, positive_count
 from pliant.core.errors import InputError
 from pliant.core.extras import blank_figure
+from pliant.core.provenance import made_by
+from pliant.core.replacing import replacing
 from pliant.core.types import FloatArray
 from pliant.viewer.palette import map_colors
 from pliant.viewer.pose_renderer import render_poses
@@ -133,7 +135,8 @@ def _compose(
     for slot, scale in enumerate(scales):
         _add_color_bar(figure, scale, slot, len(scales), point)
     _add_scale_bar(canvas, _scale_bar(surfaces, float(camera.axes[2, 1]), floor), camera, point)
-    figure.savefig(target, dpi=DPI, format="png")
+    with replacing(target) as part:
+        figure.savefig(part, dpi=DPI, format="png", metadata={"Description": made_by()})
 
 
 def _points(size: tuple[int, int]) -> float:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from pliant.core.errors import InputError, MissingExtraError
+from pliant.core.replacing import replacing
 from pliant.record import Run
 from pliant.viewer.live import open_viewer
 from pliant.viewer.playback import Playback
@@ -66,7 +67,8 @@ def write_screenshot(thing: Entry | Run | WorldSubject, path: Path, *, size: tup
             page.get_by_text("Look").first.wait_for(timeout=60_000)
             # a note that there is no graphics card is of no use in a picture
             page.add_style_tag(content=".mantine-Notifications-root{display:none}")
-            path.write_bytes(_small(_settled(page)))
+            with replacing(path) as part:
+                part.write_bytes(_small(_settled(page)))
         finally:
             browser.close()
     return path

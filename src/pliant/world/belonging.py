@@ -13,6 +13,11 @@ if TYPE_CHECKING:
     from pliant.world.state import State
     from pliant.world.world import World
 
+_LARGEST = 1e30
+"""Largest entry of a state: powers of larger ones are infinite."""
+_ORTHOGONAL = 1e-6
+"""Largest entry of |R Rᵀ − 1| of the frames of a state: a step keeps them to rounding."""
+
 
 def check_arrays(state: State) -> None:
     """An error where the arrays of `state` are not those of its world: number, shape, kind, finite values."""
@@ -25,6 +30,10 @@ def check_arrays(state: State) -> None:
             raise InputError(f"a state of {world!r} has {what} of {len(wanted)} bodies, got {len(given)}")
         for array, shape, model in zip(given, wanted, world.models, strict=True):
             check_array(f"{what} of {model.name!r}, {unit},", array, shape)
+            if not (np.abs(array) < _LARGEST).all():
+                raise InputError(f"{what} of {model.name!r} must be below {_LARGEST:g} {unit}")
+            if what == "positions" and model.spec.has_frames:
+                _check_frames(model.name, array)
     check_array("multipliers of a state, N,", state.lam, (np.size(state.lam),))
     if state.keys is not None:
         check_array("keys of the multipliers of a state", state.keys, state.lam.shape, np.int64)
@@ -43,6 +52,13 @@ def check_arrays(state: State) -> None:
     for constraint, memory in zip(constraints if state.memories else (), state.memories, strict=True):
         if memory is not None:
             constraint.check_memory(memory)
+
+
+def _check_frames(name: str, q: Any) -> None:
+    """An error where frames in the positions `q` of a beam, a rod or a rigid body are no rotations."""
+    frames = q[:, 1:] if q.ndim == 3 else q[None, 1:4]
+    if np.abs(frames @ frames.transpose(0, 2, 1) - np.eye(3)).max(initial=0.0) > _ORTHOGONAL:
+        raise InputError(f"positions of {name!r} must have rotation matrices behind the points, these are none")
 
 
 def check_belongs(state: State, world: World) -> None:

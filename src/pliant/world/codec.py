@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from pliant.actuators import BaseDrive, Cable, Cavity, ForcePoint, Hinge, Layer, Slider, Stiffness, Tendon
-from pliant.actuators.limits import PER_STEP
 from pliant.collision import Box, Capsule, Cylinder, MeshObstacle, Pipe, Plane, Sphere, Tubes
 from pliant.constraints.attachment import Attachment
 from pliant.constraints.channel import Channel
@@ -57,12 +56,6 @@ _CLASSES: dict[str, type] = {
         *regions.KINDS,
     )
 }
-_RENAMED: dict[str, Callable[..., Any]] = {"PairFacing": ContactPoints, "PairBasis": ContactBasis.on_points}
-"""Names under which earlier versions saved some classes."""
-_OMITTED: dict[str, dict[str, Any]] = {
-    kind.__name__: {"volumetric": "quadratic"} for kind in (MooneyRivlin, Ogden, Yeoh)
-}
-"""Fields that files of earlier versions lack, with the values that had their meaning."""
 
 
 def _classes() -> dict[str, type]:
@@ -113,11 +106,10 @@ class Encoder:
 
 
 class Decoder:
-    """Restores the objects that an `Encoder` wrote; by `dt` (s) limits per step of older files become rates."""
+    """Restores the objects that an `Encoder` wrote."""
 
-    def __init__(self, arrays: Mapping[str, Any], dt: float | None = None) -> None:
+    def __init__(self, arrays: Mapping[str, Any]) -> None:
         self._arrays = arrays
-        self._dt = dt
         self._things: dict[int, Any] = {}
 
     def decode(self, value: Any) -> Any:
@@ -133,21 +125,8 @@ class Decoder:
             return array if array.ndim else array[()]
         if "again" in value:
             return self._things[value["again"]]
-        own = _OMITTED.get(value["class"], {}) | {name: self.decode(item) for name, item in value["fields"].items()}
-        kinds: dict[str, Callable[..., Any]] = {"MeshObstacle": MeshObstacle, **_RENAMED, **_classes()}
-        thing = kinds[value["class"]](**self._with_rates(own))
+        own = {name: self.decode(item) for name, item in value["fields"].items()}
+        kinds: dict[str, Callable[..., Any]] = {"MeshObstacle": MeshObstacle, **_classes()}
+        thing = kinds[value["class"]](**own)
         self._things[value["thing"]] = thing
         return thing
-
-    def _with_rates(self, own: dict[str, Any]) -> dict[str, Any]:
-        """Fields with limits per step replaced by limits per second."""
-        for old, new in PER_STEP.items():
-            change = own.pop(old, None)
-            if change is not None and change < np.inf:
-                if self._dt is None:
-                    raise InputError(
-                        f"{own.get('name')!r} in this file changes by at most {change:g} per step; limits are rates "
-                        f"now: make the world again, with {new} = {change:g}/dt"
-                    )
-                own[new] = change / self._dt
-        return own

@@ -10,18 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from pliant import __version__
 from pliant.actuators.values import KINDS
 from pliant.core.archive import decoding, read_archive, write_archive
-from pliant.core.errors import InputError
+from pliant.core.errors import FileFormatError, InputError
+from pliant.core.provenance import provenance
 from pliant.world.codec import Decoder, Encoder
+from pliant.world.migration import OLDER_STATES, PAIR_FIELDS, STATE_FORMAT, WORLD_FORMAT
 from pliant.world.reduced import reduced
 from pliant.world.scene import Scene
 from pliant.world.state import State
 from pliant.world.world import Pair, World
 
-WORLD_FORMAT = "pliant world 1"
-STATE_FORMAT = "pliant state 1"
 _CONTROLS = {kind.__name__: kind for kind in KINDS}
 
 
@@ -39,17 +38,9 @@ def encode_world(world: World) -> tuple[dict[str, Any], dict[str, Any]]:
     things = [[encoder.encode(thing), encoder.encode(placed)] for thing, placed in source.things]
     index = {id(thing): k for k, (thing, _) in enumerate(source.things)}
     pairs = [
-        [
-            index[id(p.a)],
-            index[id(p.b)],
-            p.friction,
-            p.margin,
-            encoder.encode(p.exclude),
-            p.capacity,
-            p.allow_overlap,
-            p.continuous,
-        ]
-        for p in source.pairs
+        {"a": index[id(pair.a)], "b": index[id(pair.b)]}
+        | {name: encoder.encode(getattr(pair, name)) for name in PAIR_FIELDS[2:]}
+        for pair in source.pairs
     ]
     header = {"gravity": source.gravity.tolist(), "things": things, "pairs": pairs}
     if world.reductions:
@@ -68,13 +59,13 @@ def world_digest(world: World) -> str:
     return digest.hexdigest()[:16]
 
 
-def decode_world(header: Mapping[str, Any], arrays: Mapping[str, Any], dt: float | None = None) -> World:
-    """The world that `encode_world` described, compiled anew; `dt` (s) is that of the run it belongs to."""
-    decoder = Decoder({n.removeprefix("world_"): a for n, a in arrays.items() if n.startswith("world_")}, dt)
+def decode_world(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> World:
+    """The world that `encode_world` described, compiled anew."""
+    decoder = Decoder({n.removeprefix("world_"): a for n, a in arrays.items() if n.startswith("world_")})
     things = [(decoder.decode(thing), decoder.decode(placed)) for thing, placed in header["things"]]
     pairs = [
-        Pair(things[a][0], things[b][0], friction, margin, decoder.decode(exclude), *rest)
-        for a, b, friction, margin, exclude, *rest in header["pairs"]
+        Pair(things[pair["a"]][0], things[pair["b"]][0], *(decoder.decode(pair[name]) for name in PAIR_FIELDS[2:]))
+        for pair in header["pairs"]
     ]
     world = Scene.of(header["gravity"], things, pairs).compile()
     reductions = decoder.decode(header.get("reductions", []))
@@ -83,22 +74,29 @@ def decode_world(header: Mapping[str, Any], arrays: Mapping[str, Any], dt: float
 
 def save_state(state: State, path: str | Path) -> Path:
     """Write `state` to `path`, uncompressed."""
-    header = {"world": state.world.fingerprint, "version": __version__}
+    header = {"world": state.world.fingerprint}
     return write_archive(path, STATE_FORMAT, encode_state(state), header=header, compress=False)
 
 
 def load_state(world: World, path: str | Path) -> State:
     """The state of `world` that `save_state` wrote to `path`."""
     what = "a saved state of this world"
-    header, arrays = read_archive(path, STATE_FORMAT, what=what, untagged=True)
+    header, arrays = read_archive(path, STATE_FORMAT, what=what, older=OLDER_STATES)
     written, own = header.get("world"), world.fingerprint
-    if header.get("version") == __version__ and None not in (written, own) and written != own:  # versions encode anew
-        raise InputError(
+    if _version_of(header) == provenance()["versions"]["pliant"] and None not in (written, own) and written != own:
+        raise FileFormatError(
             f"{path} holds a state of another world ({written}, this one is {own}); load it there, and take its "
             "positions and velocities over with world.adopt(state)"
         )
     with decoding(path, what):
         return decode_state(world, arrays)
+
+
+def _version_of(header: Mapping[str, Any]) -> Any:
+    """The version of Pliant that wrote a file, None where it does not say; other versions encode other fields."""
+    made = header.get("made")
+    versions = made.get("versions") if isinstance(made, dict) else None
+    return versions.get("pliant") if isinstance(versions, dict) else None
 
 
 def encode_state(state: State) -> dict[str, Any]:

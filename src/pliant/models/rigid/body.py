@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from pliant.collision import Box, Capsule, CollisionSurface, Cylinder, MeshObstacle, Pipe, Plane, Sphere, Tubes
-from pliant.core.checks import finite_array, positive
+from pliant.core.checks import check_array, check_indices, finite_array, non_negative, positive
 from pliant.core.declared import check_declared
 from pliant.core.errors import InputError
 from pliant.core.lie import rotation_exp
@@ -37,6 +37,14 @@ class Shape:
     points: FloatArray = field(default_factory=lambda: np.zeros((0, 3)))
     triangles: IntArray = field(default_factory=lambda: np.zeros((0, 3), np.int32))
     radius: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not callable(getattr(self.solid, "distance", None)):
+            raise InputError(f"the solid of a shape is a ball, a box, a mesh…, got {type(self.solid).__name__}")
+        check_array("points of a shape", self.points, (len(self.points), 3))
+        check_array("triangles of a shape", self.triangles, (len(self.triangles), 3), np.int32)
+        check_indices("triangles of a shape", self.triangles, 0, len(self.points))
+        non_negative("radius of a shape", self.radius, unit="m")
 
     def contact_shape(self, *, moves: bool) -> ContactShape:
         """Geometry for contacts: triangles with a surface of their own where it `moves`, else facets of its solid."""
@@ -94,6 +102,9 @@ class RigidBody(Body):
         positive(f"mass of {self.name!r}", self.mass, unit="kg")
         for name in ("position", "rotation", "velocity", "spin"):
             finite_array(f"{name} of {self.name!r}", getattr(self, name), shape=(3,))
+        inertia = finite_array(f"inertia of {self.name!r}", self.inertia, shape=(3, 3))
+        if not isinstance(self.shape, Shape) or not (np.linalg.eigvalsh(inertia) > 0.0).all():
+            raise InputError(f"{self.name!r} needs a shape, and an inertia that is positive definite, kg·m²")
 
     @classmethod
     def sphere(cls, *, radius: float, mass: float, **start: Any) -> RigidBody:

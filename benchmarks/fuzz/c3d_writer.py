@@ -14,9 +14,11 @@ class Writer:
         self.processor, self.order = processor, ">" if processor == MIPS else "<"
 
     def word(self, value):
+        """A 16-bit word."""
         return struct.pack(f"{self.order}H", value & 0xFFFF)
 
     def floats(self, values):
+        """Floats of 32 bits."""
         values = np.asarray(values, np.float64).ravel()
         if self.processor != DEC:
             return values.astype(f"{self.order}f4").tobytes()
@@ -24,12 +26,15 @@ class Writer:
         return np.ascontiguousarray(halves).tobytes()
 
     def integers(self, values):
+        """Integers of 16 bits."""
         return np.asarray(values).astype(f"{self.order}i2").tobytes()
 
     def group(self, name, number):
+        """The entry of a group."""
         return self._entry(name, -number, b"\x00")
 
     def parameter(self, name, number, kind, shape, data):
+        """The entry of a parameter."""
         return self._entry(name, number, struct.pack("bB", kind, len(shape)) + bytes(shape) + data + b"\x00")
 
     def _entry(self, name, number, rest):
