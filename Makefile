@@ -14,7 +14,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 GMSH_LIBRARIES := libglu1-mesa libxcursor1 libxft2 libxinerama1 libxfixes3 libxrender1 libgl1 libfontconfig1 libgomp1
 
-.PHONY: demo test test-all test-setup system lint kernels docs wheel wheel-check bench bench-all bench-peers soak fuzz clean gmsh-libraries
+.PHONY: demo test test-all test-setup system lint kernels docs wheel wheel-check bench bench-all bench-peers soak faults fuzz clean gmsh-libraries
 
 demo: $(VENV)/.demo gmsh-libraries
 	$(BIN)/pliant warmup "inverse problems" "rigid bodies and supports"
@@ -75,6 +75,10 @@ bench-all: $(VENV)/.all gmsh-libraries
 # Ten simulated minutes of every robot, hours by the clock; `make soak` again continues where it was ended.
 soak: $(VENV)/.all gmsh-libraries
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.soak --folder out/soak --write docs/reliability.md
+
+# Two hundred times each: killed, interrupted, out of disk, damaged caches…; `make faults` again makes what is missing.
+faults: $(VENV)/.all
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.faults --folder out/faults --write docs/reliability.md
 
 # Ten thousand mutated files for each reader, hours by the clock; `make fuzz` again continues where it was ended.
 fuzz: $(VENV)/.all gmsh-libraries

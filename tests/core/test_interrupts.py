@@ -5,7 +5,13 @@ import signal
 import pytest
 
 from pliant.core import interrupts
-from pliant.core.interrupts import interruptible, interrupts_raise
+from pliant.core.interrupts import (
+    answer_interrupts,
+    interruptible,
+    interrupts_raise,
+    interrupts_wait,
+    undisturbed,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -32,6 +38,44 @@ def test_ctrl_c_twice_raises():
 def test_partial_results_are_refused_where_they_would_be_stored():
     with interrupts_raise(), interruptible(), pytest.raises(KeyboardInterrupt):
         signal.raise_signal(signal.SIGINT)
+
+
+def test_ctrl_c_waits_for_a_checkpoint_or_for_the_end():
+    def answered():
+        with interrupts_wait():
+            signal.raise_signal(signal.SIGINT)
+            reached.append("after")
+            with interrupts_wait():
+                reached.append("inside")
+            answer_interrupts()
+            reached.append("never")
+
+    def unanswered():
+        with interrupts_wait():
+            signal.raise_signal(signal.SIGINT)
+            reached.append("end")
+
+    reached = []
+    for work in (answered, unanswered):
+        with pytest.raises(KeyboardInterrupt):
+            work()
+    assert reached == ["after", "inside", "end"]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    answer_interrupts()
+
+
+def test_a_call_that_is_not_disturbed_ends_first():
+    def work(value):
+        signal.raise_signal(signal.SIGINT)
+        done.append(value)
+
+    done = []
+    with pytest.raises(KeyboardInterrupt):
+        undisturbed(work, 3)
+    with interruptible() as interrupted:
+        undisturbed(work, 4)
+        assert interrupted(), "the handler that was there is asked"
+    assert done == [3, 4]
 
 
 def test_another_handler_is_left_alone():

@@ -4,9 +4,11 @@ import os
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 from pliant.core import kernels
+from pliant.core.code_files import CodeFiles
 
 
 def folder_with(monkeypatch, path):
@@ -141,14 +143,65 @@ def test_packaged_code_needs_no_compilation_and_no_folder(tmp_path):
 
 
 def test_a_damaged_file_is_compiled_again(tmp_path):
-    """Files cut short, as after a power loss, cost one compilation and no error."""
+    """A file cut short, as after a power loss, costs one compilation and no error."""
     environment = {"PLIANT_CACHE_DIR": str(tmp_path)}
-    for pattern in ("*.nbi", "*.nbc"):
-        run_small(tmp_path, COUNT, **environment)
-        for file in (tmp_path / "kernels").rglob(pattern):
-            file.write_bytes(file.read_bytes()[:20] if pattern == "*.nbc" else b"")
-        assert run_small(tmp_path, COUNT, **environment).stdout.split() == ["6.0", "1"], pattern
-        assert run_small(tmp_path, COUNT, **environment).stdout.split() == ["6.0", "0"], pattern
+    assert run_small(tmp_path, COUNT, **environment).stdout.split() == ["6.0", "1"]
+    (file,) = (tmp_path / "kernels").rglob("*.code")
+    file.write_bytes(file.read_bytes()[:-20])
+    assert run_small(tmp_path, COUNT, **environment).stdout.split() == ["6.0", "1"]
+    assert run_small(tmp_path, COUNT, **environment).stdout.split() == ["6.0", "0"]
+
+
+@pytest.fixture
+def code(tmp_path):
+    """The file of one signature, the key that it is of, and what reads and writes it."""
+    files = CodeFiles(tmp_path, "tripled-kernel.py311", "a1b2", private=True)
+    key = ("float64", ("x86_64", "some processor", "+avx2"), ("12ab", "34cd"))
+    files.save(key, b"machine code")
+    (path,) = tmp_path.glob("*.code")
+    return path, key, files
+
+
+def test_code_of_a_signature_is_found_again(code):
+    _, key, files = code
+    assert files.exist
+    assert files.load(key) == b"machine code"
+    assert files.load(("float32", *key[1:])) is None
+    assert CodeFiles(files._folder, "tripled-kernel.py311", "another", private=True).load(key) is None
+
+
+def test_no_damage_of_a_code_file_is_executed(code):
+    """Every changed byte and every cut counts as no file, and is written over."""
+    path, key, files = code
+    good = path.read_bytes()
+    for k in range(len(good)):
+        path.write_bytes(good[:k] + bytes([good[k] ^ (1 << k % 8)]) + good[k + 1 :])
+        assert files.load(key) is None, k
+        path.write_bytes(good[:k])
+        assert files.load(key) is None, k
+    path.write_bytes(np.random.default_rng(1).bytes(5000))
+    assert files.load(key) is None
+    files.save(key, b"machine code")
+    assert files.load(key) == b"machine code"
+    assert list(path.parent.iterdir()) == [path], "nothing half-written is left"
+
+
+def test_code_of_another_version_of_numba_is_not_read(code, monkeypatch):
+    path, key, files = code
+    monkeypatch.setattr("numba.__version__", "0.1")
+    older = CodeFiles(path.parent, "tripled-kernel.py311", "a1b2", private=True)
+    older.save(key, b"older")
+    (other,) = {*path.parent.glob("*.code")} - {path}
+    other.replace(path)
+    assert files.load(key) is None
+
+
+def test_files_that_others_can_write_are_not_read(code):
+    path, key, files = code
+    path.chmod(0o666)
+    assert files.load(key) is None
+    files.save(key, b"machine code")
+    assert files.load(key) == b"machine code"
 
 
 @pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() != 0, reason="gives a folder to another user: root only")

@@ -359,7 +359,9 @@ def view(
     ] = "finger",
     set_: Settings = None,
     port: Port = None,
-    host: Annotated[str, typer.Option(help="Address to serve; 0.0.0.0 lets other machines connect.")] = "127.0.0.1",
+    host: Annotated[
+        str, typer.Option(help="Address to serve; 0.0.0.0 lets other machines connect, with the printed address.")
+    ] = "127.0.0.1",
     no_open: NoOpen = False,
     screenshot: Annotated[
         Path | None, typer.Option(help="Write a picture of the page here and stop (needs Chromium and Playwright).")

@@ -11,6 +11,7 @@ from rich.table import Table
 
 from pliant.cli.output import Output
 from pliant.cli.warmup import core_count, is_warm
+from pliant.core.code_files import SUFFIX
 from pliant.core.kernels import cache_folder
 
 EXTRAS: dict[str, tuple[str, ...]] = {
@@ -27,7 +28,7 @@ EXTRAS: dict[str, tuple[str, ...]] = {
 def facts() -> dict[str, str]:
     """Versions, machine, threads and kernels, in the order they are shown."""
     versions = {name: metadata.version(name) for name in ("pliant", "numpy", "scipy", "numba")}
-    kernels = sum(1 for _ in cache_folder().rglob("*.nbi"))
+    kernels = sum(1 for _ in cache_folder().rglob(f"*{SUFFIX}"))
     return {
         "pliant": versions.pop("pliant"),
         "python": f"{platform.python_version()} on {platform.system()} {platform.machine()}",

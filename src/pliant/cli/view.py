@@ -126,9 +126,11 @@ def serve(output: Output, thing: Any, *, what: str, port: int | None, host: str 
     with open_viewer(thing, port=PORT if port is None else port, host=host, exact=port is not None) as viewer:
 
         def announce() -> None:
-            if host != LOOPBACK:
+            if viewer.guard.admission.token is not None:
                 output.console.print(
-                    f"serving {host}: everyone who reaches this machine can watch and drive", style="yellow"
+                    f"serving {host}: everyone who has the address below can watch and drive; elsewhere put the name "
+                    "of this machine for localhost",
+                    style="yellow",
                 )
             output.say(f"Pliant viewer at {viewer.url} (Ctrl-C ends it)")
             output.finish({"what": what, "url": viewer.url, "host": host, "port": viewer.port})

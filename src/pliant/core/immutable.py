@@ -1,8 +1,11 @@
-"""Changed copies of frozen objects, fast enough for use inside a step."""
+"""Changed copies of frozen objects, fast enough for use inside a step, and pickled ones."""
 
 from __future__ import annotations
 
 from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 T = TypeVar("T")
 
@@ -27,3 +30,39 @@ def evolve(thing: T, **changes: Any) -> T:
     made = object.__new__(type(thing))
     object.__setattr__(made, "__dict__", {**thing.__dict__, **changes})
     return made
+
+
+class KeepsArraysReadOnly:
+    """A frozen object whose read-only arrays are read-only again in its pickled copy; NumPy forgets that.
+
+    What it refers to is included, but for objects of this class, which see to it themselves.
+    """
+
+    def __getstate__(self) -> tuple[dict[str, Any], list[NDArray[Any]]]:
+        return self.__dict__.copy(), _read_only(self)
+
+    def __setstate__(self, state: tuple[dict[str, Any], list[NDArray[Any]]]) -> None:
+        values, arrays = state
+        self.__dict__.update(values)
+        for array in arrays:
+            array.setflags(write=False)
+
+
+def _read_only(thing: KeepsArraysReadOnly) -> list[NDArray[Any]]:
+    """All read-only arrays that `thing` refers to."""
+    found, seen, left = [], {id(thing)}, list(thing.__dict__.values())
+    while left:
+        part = left.pop()
+        if id(part) in seen or isinstance(part, (KeepsArraysReadOnly, type)):
+            continue
+        seen.add(id(part))
+        if isinstance(part, np.ndarray):
+            if not part.flags.writeable:
+                found.append(part)
+        elif isinstance(part, (tuple, list, set, frozenset)):
+            left.extend(part)
+        elif isinstance(part, dict):
+            left.extend((*part, *part.values()))
+        else:
+            left.extend(getattr(part, "__dict__", {}).values())
+    return found

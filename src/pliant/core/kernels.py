@@ -15,12 +15,13 @@ from __future__ import annotations
 
 import hashlib
 import os
-import pickle
+import re
 import stat
 import sys
 import tempfile
 from collections.abc import Callable
-from functools import cache
+from contextlib import suppress
+from functools import cache, partial
 from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
@@ -29,9 +30,13 @@ import numba
 import numpy as np
 from llvmlite import binding
 from numba.core import event
-from numba.core.caching import CacheImpl, FunctionCache, IndexDataCacheFile, _CacheLocator
+from numba.core.caching import CacheImpl, FunctionCache, _CacheLocator
 from numba.core.dispatcher import Dispatcher
+from numba.core.registry import CPUDispatcher
 from numba.core.runtime import rtsys
+
+from pliant.core.code_files import CodeFiles
+from pliant.core.interrupts import undisturbed
 
 PACKAGED = Path(__file__).parents[1] / "_kernels"
 """Folder of the machine code that a wheel carries; absent from a source checkout."""
@@ -51,6 +56,8 @@ _FAST_MATH = {"contract", "reassoc", "nsz", "arcp"}  # NaN and infinity keep the
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile `function` on first use; the interpreter lock is released while it runs."""
     compiled = _compiled(function, _KernelLocator, nogil=True)
+    if not _NUMBERS.fullmatch(str(function.__annotations__.get("return"))):
+        compiled.__class__ = _ArrayKernel
     _kernels.append(compiled)
     return compiled
 
@@ -60,9 +67,24 @@ def inline(function: Callable[..., Any]) -> Callable[..., Any]:
     return _compiled(function, _InlineLocator)
 
 
+class _ArrayKernel(CPUDispatcher):  # type: ignore[misc]
+    """A kernel that returns arrays, or tuples with names: Numba makes these with functions of Python. Where Ctrl-C came
+    there, the kernel went on with an exception set, and ended in a `SystemError` or a segmentation fault.
+    """
+
+    def __call__(self, *given: Any) -> Any:
+        return undisturbed(_call, self, *given)
+
+
+_call = CPUDispatcher.__call__
+_NUMBERS = re.compile(r"(tuple\[)?(None|int|float|bool)(, (int|float|bool))*\]?")
+"""Annotations of results that are made without Python."""
+
+
 def _compiled(function: Callable[..., Any], locator: type[_KernelLocator], **options: Any) -> Callable[..., Any]:
     dispatcher = numba.njit(error_model="numpy", boundscheck=False, fastmath=_FAST_MATH, **options)(function)
     dispatcher._cache = _KernelCache(function, locator)  # Numba has no argument for the location of its cache
+    dispatcher._compile_for_args = partial(undisturbed, dispatcher._compile_for_args)
     compiled: Callable[..., Any] = dispatcher
     return compiled
 
@@ -80,6 +102,14 @@ class _KernelCache(FunctionCache):
             super().__init__(function)
         finally:
             CacheImpl._locator_classes = usual
+        place, name, stamp = self._impl.locator, self._impl.filename_base, self._impl.locator.get_source_stamp()
+        self._cache_file = CodeFiles(Path(place.get_cache_path()), name, stamp, private=True)
+        self._packaged = CodeFiles(Path(place.packaged_folder), name, stamp, private=False)
+
+    @property
+    def is_stored(self) -> bool:
+        """Whether the user's folder has machine code of the kernel."""
+        return bool(self._cache_file.exist)
 
     def load_overload(self, signature: Any, target_context: Any) -> Any:
         """Stored machine code of a signature, or None. Numba would first import all that it compiles with, which
@@ -93,27 +123,23 @@ class _KernelCache(FunctionCache):
     def _load_overload(self, signature: Any, target_context: Any) -> Any:
         own = self._index_key(signature, target_context.codegen())
         packaged = (own[0], (own[1][0], *PORTABLE), own[2])
-        locator = self._impl.locator
         if _runs_portable_code():
-            shipped = IndexDataCacheFile(locator.packaged_folder, self._impl.filename_base, locator.get_source_stamp())
-            found = self._rebuilt(shipped, packaged, target_context)
+            found = self._rebuilt(self._packaged, packaged, target_context)
             if found is not None:
                 return found
         return self._rebuilt(self._cache_file, own, target_context)
 
-    def _rebuilt(self, file: IndexDataCacheFile, key: Any, target_context: Any) -> Any:
+    def _rebuilt(self, files: CodeFiles, key: Any, target_context: Any) -> Any:
         try:
-            data = file.load(key)
+            data = files.load(key)
             return None if data is None else self._impl.rebuild(target_context, data)
-        except Exception:  # a file cut short raises whatever its last bytes spell
+        except Exception:  # written by a Numba that calls itself the same
             return None
 
     def _save_overload(self, signature: Any, data: Any) -> None:
         try:
-            super()._save_overload(signature, data)
-        except (EOFError, pickle.UnpicklingError):  # the index is damaged: begin a new one
-            self._cache_file.flush()
-            super()._save_overload(signature, data)
+            if self._impl.check_cachable(data):
+                self._cache_file.save(self._index_key(signature, data.codegen), self._impl.reduce(data))
         except OSError as error:
             _notice.unsaved(error)
 
@@ -216,9 +242,7 @@ def cache_folder() -> Path:
     among the temporary ones. Where none is writable, kernels of the package still load and others are not kept.
     """
     given = os.environ.get("PLIANT_CACHE_DIR")
-    user = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "pliant"
-    private = Path(tempfile.gettempdir()) / f"pliant-{os.getuid() if hasattr(os, 'getuid') else 'user'}"
-    candidates = [Path(given) / "kernels"] if given else [user / "kernels", private / "kernels"]
+    candidates = [Path(given) / "kernels"] if given else [folder / "kernels" for folder in _usual_folders()]
     for folder in candidates:
         if _is_usable(folder):
             return folder
@@ -228,6 +252,17 @@ def cache_folder() -> Path:
             "choose another one, or unset it"
         )
     return candidates[0]
+
+
+def _usual_folders() -> list[Path]:
+    """The user's cache, where there is a home, and a folder of this user among the temporary ones."""
+    found = []
+    with suppress(RuntimeError):  # a user without a home, as in containers
+        found.append(Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "pliant")
+    with suppress(FileNotFoundError):  # no folder for temporary files
+        user = os.getuid() if hasattr(os, "getuid") else "user"
+        found.append(Path(tempfile.gettempdir()) / f"pliant-{user}")
+    return [folder for folder in found if folder.is_absolute()] or [Path(os.devnull)]
 
 
 def _is_usable(folder: Path) -> bool:
@@ -311,4 +346,4 @@ def prepared_count() -> int:
 
 def stored_kernels() -> tuple[int, int]:
     """How many of the imported kernels have stored machine code, of this process or another, and their count."""
-    return sum(Path(each._cache._cache_file._index_path).is_file() for each in _kernels), len(_kernels)
+    return sum(each._cache.is_stored for each in _kernels), len(_kernels)

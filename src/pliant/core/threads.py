@@ -17,6 +17,8 @@ from typing import Any, TypeVar
 
 from threadpoolctl import ThreadpoolController
 
+from pliant.core.interrupts import interrupts_wait
+
 
 @cache
 def _libraries() -> list[Any]:
@@ -132,12 +134,20 @@ class one_blas_thread(AbstractContextManager[None]):  # noqa: N801  reads as wha
                 _set_threads(kind._previous, one=False)
 
 
+def _begin_anew() -> None:
+    """In a forked process: another thread of its parent may have held the lock."""
+    one_blas_thread._lock, one_blas_thread._depth = Lock(), 0
+
+
+os.register_at_fork(after_in_child=_begin_anew)
+
+
 @contextmanager
-def _several(count: int) -> Iterator[None]:
-    with one_blas_thread(), allow_threads(count):
-        yield
-
-
-def pinned_threads(count: int) -> AbstractContextManager[None]:
-    """One BLAS thread, and up to `count` threads of our own for large work."""
-    return one_blas_thread() if count == 1 else _several(count)
+def pinned_threads(count: int) -> Iterator[None]:
+    """One BLAS thread, and up to `count` threads of our own for large work; Ctrl-C waits (`interrupts_wait`)."""
+    with interrupts_wait(), one_blas_thread():
+        if count == 1:
+            yield
+        else:
+            with allow_threads(count):
+                yield

@@ -2,6 +2,9 @@
 
 The unit is a co-simulation unit of FMI 2.0, made by pythonfmu, or 3.0, made by pythonfmu3. It carries the system,
 pickled by value, and needs Pliant in the Python that the importing tool starts.
+
+An FMU is a program: the tool that imports one executes the Python code in it. Only units of people who are trusted
+should be imported; Pliant itself imports none.
 """
 
 from __future__ import annotations
@@ -26,7 +29,8 @@ def export_fmu(system: HybridSystem, path: str | Path, *, version: str = "2.0", 
     """Write `system` as an FMU of FMI `version` "2.0" or "3.0" to `path`, a file that ends in .fmu; return that file.
 
     Inputs are u, outputs q, v, λ and modes, numbered from 1 as in `q[1]`; `options` go to `integrate` inside the unit
-    (rtol, atol, order, max_step). Check it with FMPy: ``fmpy.simulate_fmu(path, stop_time=…)``.
+    (rtol, atol, order, max_step). Check it with FMPy: ``fmpy.simulate_fmu(path, stop_time=…)``. Who imports the file
+    executes the code in it, as with every FMU.
     """
     if version not in _BUILDERS:
         raise InputError(f'version must be "2.0" or "3.0", got {version!r}')

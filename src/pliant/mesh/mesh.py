@@ -11,6 +11,7 @@ import numpy as np
 
 from pliant.core.checks import as_array, finite_array
 from pliant.core.errors import InputError, MeshError
+from pliant.core.immutable import KeepsArraysReadOnly
 from pliant.core.types import FloatArray, IndexArray, IntArray
 from pliant.mesh import geometry
 from pliant.mesh.conversion import converted
@@ -25,7 +26,7 @@ _ORTHOGONAL = 1e-8
 
 
 @dataclass(frozen=True, eq=False)
-class Mesh:
+class Mesh(KeepsArraysReadOnly):
     """A volume mesh in metres.
 
     points   (n, 3) float64, m; read-only

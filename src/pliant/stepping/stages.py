@@ -27,6 +27,7 @@ from pliant.constraints import detect as detect_contacts
 from pliant.core.checks import all_finite
 from pliant.core.errors import ConvergenceError, SingularError
 from pliant.core.immutable import evolve, fresh
+from pliant.core.interrupts import answer_interrupts
 from pliant.core.status import Status
 from pliant.core.threads import divided
 from pliant.core.timers import StageTimers
@@ -225,6 +226,7 @@ def linearize(
     """A and r of every body, with the geometric stiffness of constraints at their last forces. Without it where not
     `stiffened`.
     """
+    answer_interrupts()  # every iteration comes by here
     began = perf_counter()
     systems, forces = step.bodies.linearized(tangent, stiffened=stiffened)
     round_off = 0.0 if tangent is Tangent.WARPED else _round_off(step.bodies, systems)

@@ -18,11 +18,12 @@ from types import TracebackType
 from typing import Any
 
 from pliant.core.errors import InputError, PliantError
-from pliant.core.extras import extra
+from pliant.viewer.admission import TOKEN
 from pliant.viewer.appearance import Appearance
 from pliant.viewer.contents import SceneContents
 from pliant.viewer.driver import Driver
 from pliant.viewer.frame import Frame
+from pliant.viewer.guarded_server import start_server
 from pliant.viewer.picking import pick
 from pliant.viewer.scene_view import SceneView
 from pliant.viewer.shortcuts import Shortcuts
@@ -47,7 +48,9 @@ class Viewer(ABC):
 
     def __init__(self, *, port: int, host: str = LOOPBACK, title: str = "Pliant") -> None:
         self.error: Exception | None = None
-        self.server = start_server(host, port, title)
+        # a browser may leave while a picture is on its way to it, and nothing is lost by that
+        warnings.filterwarnings("ignore", message="Queued a .* on a closed connection", category=UserWarning)
+        self.server, self.guard = start_server(host, _free_port(host, port) if port else 0, title)
         self.driver = Driver(self.server)
         self._scene_view: SceneView | None = None
         self._wake = threading.Condition()
@@ -75,9 +78,10 @@ class Viewer(ABC):
 
     @property
     def url(self) -> str:
-        """Address for the browser."""
-        host = str(self.server.get_host())
-        return f"http://{'localhost' if host in (LOOPBACK, '0.0.0.0') else host}:{self.port}"
+        """Address for the browser; with a token where others than this machine can connect."""
+        host, token = str(self.server.get_host()), self.guard.admission.token
+        page = f"http://{'localhost' if host in (LOOPBACK, '0.0.0.0') else host}:{self.port}"
+        return page if token is None else f"{page}/?{TOKEN}={token}"
 
     @property
     def playing(self) -> bool:
@@ -316,12 +320,3 @@ def _free_port(host: str, first: int) -> int:
             check_port(host, port)
             return port
     return 0
-
-
-def start_server(host: str, port: int, title: str) -> Any:
-    """A web server of viser at `port` of `host`, or at the next free one."""
-    viser = extra("viser", "the viewer needs viser, which is not installed", "viewer")
-    # a browser may leave while a picture is on its way to it, and nothing is lost by that
-    warnings.filterwarnings("ignore", message="Queued a .* on a closed connection", category=UserWarning)
-    with redirect_stdout(io.StringIO()):  # it greets, whatever `verbose` says
-        return viser.ViserServer(host=host, port=_free_port(host, port) if port else 0, label=title, verbose=False)

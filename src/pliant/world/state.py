@@ -10,7 +10,7 @@ import numpy as np
 
 from pliant.core.checks import finite_array
 from pliant.core.errors import InputError
-from pliant.core.immutable import fresh
+from pliant.core.immutable import KeepsArraysReadOnly, fresh
 from pliant.core.one_line import short
 from pliant.core.types import FloatArray, IndexArray
 from pliant.models.body import Model
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class State:
+class State(KeepsArraysReadOnly):
     """Positions and velocities of every body at one time, immutable; a step returns a new one.
 
     `q` and `v` hold, for each body in the order of the world, positions (n, 3) in m and velocities (n, 3) in m/s;

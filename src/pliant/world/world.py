@@ -17,6 +17,7 @@ from pliant.constraints.rows import Constraint
 from pliant.core.declared import declared
 from pliant.core.display import display_html
 from pliant.core.errors import InputError
+from pliant.core.immutable import KeepsArraysReadOnly
 from pliant.core.one_line import one_line
 from pliant.core.types import FloatArray, IndexArray
 from pliant.models.body import Model
@@ -59,7 +60,7 @@ class Source:
 
 
 @dataclass(frozen=True, eq=False)
-class World:
+class World(KeepsArraysReadOnly):
     """Compiled models under one gravity (m/s²). `handles` are what controls refer to: loads, supports and actuators;
     `source` is the scene as it was compiled; `reductions` are those applied (`world.reduced`).
     """

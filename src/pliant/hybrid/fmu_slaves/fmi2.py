@@ -11,7 +11,7 @@ class HybridSlave(Fmi2Slave):
     """A hybrid system as a co-simulation unit of FMI 2.0; see `UnitModel`."""
 
     author = "Pliant"
-    description = "A hybrid system of rigid bodies in contact"
+    description = "A hybrid system of rigid bodies in contact. Executes Python code where it is imported"
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)

@@ -15,7 +15,7 @@ class HybridSlave(Fmi3Slave):
         from pliant.hybrid.fmu_model import UnitModel
 
         self.author = "Pliant"
-        self.description = "A hybrid system of rigid bodies in contact"
+        self.description = "A hybrid system of rigid bodies in contact. Executes Python code where it is imported"
         self.model = UnitModel(self.resources)
         self.time = 0.0
         changing = Fmi3Variability.continuous

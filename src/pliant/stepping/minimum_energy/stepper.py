@@ -18,6 +18,7 @@ from pliant.constraints.spring import SpringRows
 from pliant.core.checks import positive, positive_count
 from pliant.core.declared import check_declared
 from pliant.core.errors import ConvergenceError, InputError
+from pliant.core.interrupts import answer_interrupts
 from pliant.core.one_line import one_line
 from pliant.core.status import Status
 from pliant.core.threads import pinned_threads
@@ -218,6 +219,7 @@ class _LoadPath:
 
     def _increment(self, reached: float, end: float, *, intermediate: bool, reflect: bool = False) -> None:
         """One load increment."""
+        answer_interrupts()
         values, space = self.path.values(end), self.options.workspace
         bodies = StepBodies.begin(self.world, self.state, STATIC_SCHEME, values, space)
         descent = Descent(bodies.loaded((end - reached) / (1.0 - reached)), self.settings, self.timers, self.effort)
