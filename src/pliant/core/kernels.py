@@ -9,6 +9,9 @@ Numba's own cache depends on the path and date of a kernel's file and misses cha
 depends on content: one folder for each module, named after a digest of its byte code and of what it imports for its
 kernels. Copies of the same sources use the same folder, also where only documentation, comments or functions that are
 not compiled differ.
+
+`PLIANT_DEBUG=1` compiles kernels with checked bounds, into folders of their own: an index outside of an array is an
+`IndexError` instead of damaged memory, at about twice the time. `make test-debug` runs the tests so.
 """
 
 from __future__ import annotations
@@ -45,6 +48,9 @@ PORTABLE = (
 since 2015. Numba takes them from NUMBA_CPU_NAME and NUMBA_CPU_FEATURES.
 """
 
+DEBUG = os.environ.get("PLIANT_DEBUG", "") not in ("", "0")
+"""Whether kernels check the bounds of arrays; read once, when Pliant is imported."""
+
 _FAST_MATH = {"contract", "reassoc", "nsz", "arcp"}  # NaN and infinity keep their meaning
 
 
@@ -61,7 +67,7 @@ def inline(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _compiled(function: Callable[..., Any], locator: type[_KernelLocator], **options: Any) -> Callable[..., Any]:
-    dispatcher = numba.njit(error_model="numpy", boundscheck=False, fastmath=_FAST_MATH, **options)(function)
+    dispatcher = numba.njit(error_model="numpy", boundscheck=DEBUG, fastmath=_FAST_MATH, **options)(function)
     dispatcher._cache = _KernelCache(function, locator)  # Numba has no argument for the location of its cache
     compiled: Callable[..., Any] = dispatcher
     return compiled
@@ -121,7 +127,7 @@ class _KernelCache(FunctionCache):
 @cache
 def _runs_portable_code() -> bool:
     """Whether the package carries machine code and this processor has all that it uses."""
-    if not PACKAGED.is_dir():
+    if DEBUG or not PACKAGED.is_dir():
         return False
     host = binding.get_host_cpu_features()
     return all(host.get(feature[1:], False) for feature in PORTABLE[1].split(","))
@@ -134,7 +140,7 @@ class _KernelLocator(_CacheLocator):
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self._digest = _digest(function.__module__)
-        self._name = f"{function.__module__.removeprefix('pliant.')}-{self._digest}"
+        self._name = f"{function.__module__.removeprefix('pliant.')}-{self._digest}{'-debug' * DEBUG}"
 
     @property
     def packaged_folder(self) -> str:

@@ -1,4 +1,4 @@
-"""Readers of CAD files in a process of their own: a damaged file may crash the CAD kernel, and the caller with it."""
+"""Gmsh on what others made, in a process of its own: a damaged file or surface may crash it, and the caller with it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import subprocess
 import sys
 from collections.abc import Callable
 from importlib import import_module
-from pathlib import Path
 from typing import Any, TypeVar
 
 from pliant.core.errors import MeshError, PliantError
@@ -20,17 +19,19 @@ _CHILD = (
 _T = TypeVar("_T")
 
 
-def in_child_process(function: Callable[..., _T], path: Path, *arguments: Any) -> _T:
-    """``function(path, *arguments)``, computed in a child process; `function` is one of a module, found by its name.
+def in_child_process(function: Callable[..., _T], source: Any, *arguments: Any, name: str = "") -> _T:
+    """``function(source, *arguments)``, computed in a child process; `function` is one of a module, found by its name.
 
-    Errors of the library pass through. A process that ends in the middle is a `MeshError` that names the file.
+    Errors of the library pass through. A process that ends in the middle is a `MeshError` that names the source, a file
+    or by its `name`.
     """
-    call = pickle.dumps(sys.path) + pickle.dumps((function.__module__, function.__name__, (path, *arguments)))
+    call = pickle.dumps(sys.path) + pickle.dumps((function.__module__, function.__name__, (source, *arguments)))
     done = subprocess.run([sys.executable, "-c", _CHILD], input=call, stdout=subprocess.PIPE, check=False)
     if done.returncode != 0 or not done.stdout:
         how = f"signal {-done.returncode}" if done.returncode < 0 else f"exit status {done.returncode}"
         raise MeshError(
-            f"{path} ended the program that reads CAD files ({how}): it is damaged; export it again as STEP"
+            f"{name or source} ended the program that meshes it ({how}): it is damaged or crosses itself; export it "
+            "again, solids as STEP, or mend it in the program that made it"
         )
     value, error = pickle.loads(done.stdout)
     if error is not None:
