@@ -16,12 +16,13 @@ from pliant.actuators import Cavity, TensionActuator
 from pliant.actuators.limits import check_rates, largest_change, per_second
 from pliant.constraints.rows import Constraint, Rows, RowView
 from pliant.core.arrays import add_product, frozen
-from pliant.core.checks import finite_array, positive
+from pliant.core.checks import finite_array, positive, shown
 from pliant.core.declared import check_declared
 from pliant.core.errors import InputError
 from pliant.core.lie import cross_matrix, rotation_exp, rotation_log
 from pliant.core.one_line import one_line
 from pliant.core.types import FloatArray
+from pliant.models.body import Body
 from pliant.models.point_map import PointMap
 from pliant.models.rigid import RigidBody
 from pliant.world import World
@@ -110,6 +111,9 @@ class Effector(_Effector):
         super().__post_init__()
         if self.points is None and not hasattr(self.where, "position"):
             raise InputError(f"{self.name!r} needs a marker such as robot.tip, or a body and its points")
+        if not isinstance(self.bodies[0], Body):
+            raise InputError(f"{self.name!r} measures a body, or a marker such as robot.tip, got {shown(self.where)}")
+        finite_array(f"points of {self.name!r}", self._points(), shape=(None, 3))
         if self.directions is not None:
             _directions(self)
 

@@ -19,6 +19,7 @@ from pliant.constraints.coupling import Coupling, couple, with_couplings
 from pliant.constraints.rows import Constraint, RowLaw, Rows, RowView
 from pliant.control.effectors import AnyEffector, Effector
 from pliant.core.checks import positive_count
+from pliant.core.declared import declared
 from pliant.core.errors import ConvergenceError, InputError
 from pliant.core.one_line import one_line
 from pliant.core.types import BoolArray, FloatArray
@@ -62,6 +63,7 @@ class Kinematics:
         return made
 
 
+@declared
 def kinematics(
     world: World,
     state: State,
@@ -87,6 +89,7 @@ def kinematics(
     return Kinematics(reduced[:count, count:], reduced[count:, count:], slack)
 
 
+@declared
 def point_compliance(
     world: World,
     state: State,
@@ -107,11 +110,13 @@ def point_compliance(
     return 0.5 * (reduced + reduced.T)
 
 
+@declared
 def point_stiffness(world: World, state: State, body: Any, point: Any, **options: Any) -> FloatArray:
     """Stiffness at a point, (3, 3), N/m: the inverse of `point_compliance`, whose `options` it takes."""
     return np.asarray(np.linalg.inv(point_compliance(world, state, body, point, **options)), np.float64)
 
 
+@declared
 def reachable_set(
     world: World,
     *,

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from pliant.core.checks import finite_array, positive
+from pliant.core.declared import declared
 from pliant.core.errors import InputError
 from pliant.core.one_line import one_line
 from pliant.core.types import FloatArray
@@ -64,6 +65,7 @@ def as_controllers(control: Any) -> tuple[Controller, ...]:
     return several
 
 
+@declared
 def compensator(system: Any, measure: Callable[[float, FloatArray, FloatArray], Any]) -> Continuous:
     """A `control.StateSpace` or transfer function from the signal `measure(t, q, v)` to u, as a `Continuous`."""
     from pliant.hybrid.linearize import control_package

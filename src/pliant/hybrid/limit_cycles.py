@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from pliant.core.declared import declared
 from pliant.core.errors import ConvergenceError, InputError
 from pliant.core.one_line import one_line
 from pliant.core.types import FloatArray
@@ -32,6 +33,7 @@ class Return:
     solution: Solution
 
 
+@declared
 def return_map(
     system: HybridSystem, start: HybridState, *, event: Callable[[Event], bool], until: float, **options: Any
 ) -> Return:  # fmt: skip
@@ -81,6 +83,7 @@ class LimitCycle:
         return bool(np.abs(self.multipliers).max() < 1.0)
 
 
+@declared
 def limit_cycle(
     system: HybridSystem,
     start: HybridState,

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from pliant.core.checks import finite_array
+from pliant.core.declared import declared
 from pliant.core.errors import ConvergenceError, InputError
 from pliant.core.extras import extra
 from pliant.core.types import FloatArray
@@ -180,6 +181,7 @@ def output_matrix(system: HybridSystem, q: FloatArray, v: FloatArray) -> FloatAr
     return np.array(columns).T
 
 
+@declared
 def equilibrium(
     system: HybridSystem,
     guess: Any,

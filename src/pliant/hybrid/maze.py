@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from pliant.core.checks import finite_array, positive
+from pliant.core.declared import declared
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray
 from pliant.hybrid.controllers import Continuous
@@ -34,6 +35,7 @@ MAZE_LEAD = (0.05, 5.0, 0.015)
 """Zero and pole (1/s) of the lead compensator of the maze, as in the paper, and its gain (N·m), for this maze."""
 
 
+@declared
 def ball_maze(
     *,
     radii: Any = RADII,
@@ -135,6 +137,7 @@ def ring_top(maze: HybridSystem, ring: int) -> tuple[FloatArray, FloatArray]:
     return np.array([0.0, 0.0, radii[ring - 1] + maze.details["ball_radius"], 0.0]), np.zeros(4)
 
 
+@declared
 def maze_controller(
     *,
     ball_lead: tuple[float, float, float] = BALL_LEAD,

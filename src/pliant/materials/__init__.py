@@ -1,5 +1,9 @@
 """Elastic materials: energy, stress and tangent of the deformation gradient; named silicones; fits of tensile tests."""
 
+from difflib import get_close_matches
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from pliant.materials import silicones
 from pliant.materials.cyclic_fitting import CyclicFit, fit_mullins
 from pliant.materials.fitting import Fit, fit_neo_hookean, fit_ogden, fit_yeoh, uniaxial_stress
@@ -27,6 +31,20 @@ from pliant.materials.silicones import (
     ecoflex_00_50,
 )
 from pliant.materials.viscoelastic import Viscoelastic
+
+if not TYPE_CHECKING:  # checkers know the names
+
+    def __getattr__(name: str) -> Any:
+        """An error that lists the silicones: most names that are looked for are theirs."""
+        near = get_close_matches(name, __all__, n=1, cutoff=0.75)
+        guess = f"; did you mean {near[0]!r}?" if near else ""
+        raise AttributeError(
+            f"pl.materials has no {name!r}{guess} Measured silicones: {', '.join(sorted(SILICONES))}; of any other, give "
+            "constants, as pl.materials.NeoHookean(young=…), or fit a tensile test, pl.materials.fit_ogden(…)",
+            name=name,
+            obj=import_module(__name__),
+        )
+
 
 __all__ = [
     "SILICONES",

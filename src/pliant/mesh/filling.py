@@ -294,6 +294,7 @@ def _short(error: Exception) -> str:
     return " ".join(str(error).split())[:200] or type(error).__name__
 
 
+@declared
 def fill(points: Any, triangles: Any, *, cell_size: float | None = None) -> Mesh:
     """A mesh of tetrahedra inside the closed surface of `triangles` (t, 3), outward, over `points` (s, 3) m.
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from pliant.core.checks import as_array, finite_array
+from pliant.core.declared import declared
 from pliant.core.errors import InputError, MeshError
 from pliant.core.types import FloatArray, IndexArray, IntArray
 from pliant.mesh import geometry
@@ -273,6 +274,7 @@ def rotation_matrix(rotation: Any) -> FloatArray:
     return array
 
 
+@declared
 def drop_unused_nodes(points: Any, cells: Any) -> tuple[FloatArray, IntArray]:
     """`points` (n, 3) without those that no cell uses, and `cells` (m, k) renumbered; the kept nodes stay in order."""
     points = np.asarray(points, dtype=np.float64)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from pliant.core.checks import finite_array
+from pliant.core.declared import declared
 from pliant.core.errors import InputError, UnitError
 from pliant.core.one_line import one_line
 from pliant.core.types import FloatArray
@@ -48,6 +49,7 @@ class Registration:
         return np.asarray(np.asarray(points, float) @ self.rotation.T + self.translation)
 
 
+@declared
 def register(measured: Any, reference: Any) -> Registration:
     """The rigid motion of least squares that brings `measured` (n, 3), m, onto `reference` (n, 3), m.
 

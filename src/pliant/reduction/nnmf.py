@@ -16,6 +16,7 @@ from typing import Any, Literal
 import numpy as np
 
 from pliant.core.checks import finite_array, positive, positive_count
+from pliant.core.declared import declared
 from pliant.core.errors import InputError
 from pliant.core.one_line import one_line
 from pliant.core.status import Status
@@ -61,6 +62,7 @@ class Factorization:
         return self.basis.shape[1]
 
 
+@declared
 def nnmf(
     snapshots: Any, *, rank: int, seed: int, method: Method = "hals",
     restarts: int = 1, tolerance: float = 1e-4, iterations: int = 150,
@@ -93,6 +95,7 @@ def nnmf(
         return part.finished(found)
 
 
+@declared
 def nnmf_family(
     snapshots: Any, *, ranks: Sequence[int], seed: int,
     restarts: int = 0, tolerance: float = 1e-4, iterations: int = 150,

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from pliant.core.checks import positive_count
+from pliant.core.declared import declared
 from pliant.core.errors import InputError
 from pliant.core.types import BoolArray, FloatArray
 from pliant.materials import Material, MooneyRivlin
@@ -31,6 +32,7 @@ BEGIN, END, TURNS = 15e-3, 75e-3, -1.0
 """Ends of the chamber along the rod, m, and its turns between them."""
 
 
+@declared
 def twister(
     *,
     cells: Any = (2, 2, 48),

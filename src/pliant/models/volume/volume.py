@@ -18,6 +18,7 @@ from pliant.mesh import Mesh
 from pliant.mesh.regions import Region, as_region
 from pliant.models.body import Body, ContactRole
 from pliant.models.pieces import Ends
+from pliant.models.volume.mass import checked_mass
 from pliant.models.volume.points import AntiLocking
 from pliant.models.volume.segments import VolumePieces
 
@@ -100,6 +101,8 @@ class Volume(Body):
         check_declared(self)
         for name in ("velocity", "spin"):
             finite_array(f"{name} of {self.name!r}", getattr(self, name), shape=(3,))
+        if self.mass is not None:
+            checked_mass(f"mass of {self.name!r}", self.mass, self.mesh.node_count, lumped=self.lumped_mass)
         if not isinstance(self.inclusions, (tuple, list)) or not all(
             isinstance(one, (tuple, list)) and len(one) == 2 and isinstance(one[1], Material) for one in self.inclusions
         ):

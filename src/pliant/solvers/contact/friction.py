@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from pliant.core.checks import finite_array, positive, positive_count
+from pliant.core.declared import declared
 from pliant.core.errors import ConvergenceError, InputError
 from pliant.core.status import Status
 from pliant.core.types import BoolArray, FloatArray
@@ -28,6 +29,7 @@ from pliant.solvers.contact.friction_iteration import solve_blocks
 from pliant.solvers.contact.result import ComplementarityResult
 
 
+@declared
 def friction(
     W: Any, q: Any, mu: Any, *, dim: int = 3, tolerance: float = 1e-8, warm: Any = None,
     maximum_iterations: int = 50_000, seconds: float | None = None,

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from pliant.core.checks import finite_array, non_negative, positive_count
+from pliant.core.declared import declared
 from pliant.core.errors import ConvergenceError, InputError
 from pliant.core.threads import one_blas_thread
 from pliant.core.types import BoolArray, FloatArray
@@ -69,6 +70,7 @@ def solve_qpcc(
     return _result(problem, scaled, end, bound)
 
 
+@declared
 def qpcc(
     *, W_ea: Any, W_aa: Any, delta_e: Any, W_ec: Any = None, W_ac: Any = None, W_cc: Any = None, delta_a: Any = None,
     delta_c: Any = None, force_lower: Any = -np.inf, force_upper: Any = np.inf, displacement_lower: Any = -np.inf,
