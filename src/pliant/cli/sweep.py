@@ -125,8 +125,11 @@ def _read_cases(path: Path) -> list[dict[str, Any]]:
     """The rows of a CSV file whose first line names the parameters."""
     if not path.is_file():
         raise InputError(f"there is no file {path}")
-    with path.open(newline="", encoding="utf-8-sig") as stream:
-        rows = list(csv.DictReader(stream))
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as stream:
+            rows = list(csv.DictReader(stream))
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise InputError(f"{path} is not a CSV file ({error}); a text file with commas is wanted") from error
     if not rows:
         raise InputError(f"{path} holds no cases: its first line names parameters, each other line is a case")
     cases = []

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import isfinite
 from numbers import Integral, Real
+from types import BuiltinFunctionType
 from typing import Any
 
 import numpy as np
 
 from pliant.core.errors import InputError
-from pliant.core.types import FloatArray
+from pliant.core.types import FloatArray, IntArray
 
 TIME_STEPS = (1e-12, 1e9)
 """Least and largest time step, s."""
@@ -20,8 +21,20 @@ LARGEST_WHOLE = 2**62
 
 def finite_array(name: str, value: Any, *, shape: Sequence[int | None] | None = None) -> FloatArray:
     """`value` as a float64 array, checked to be finite and of `shape` (None: any length on that axis)."""
+    array = number_array(name, value, shape=shape)
+    if not all_finite(array):
+        where = tuple(np.argwhere(~np.isfinite(array))[0].tolist())
+        index = ", ".join(map(str, where))
+        raise InputError(f"{name} must be finite, but entry [{index}] is {array[where]}; check how it was computed")
+    return array
+
+
+def number_array(name: str, value: Any, *, shape: Sequence[int | None] | None = None) -> FloatArray:
+    """`value` as a float64 array of `shape` (None: any length on that axis), in which NaN and infinity are allowed."""
     given = as_array(value)
-    if given.dtype.kind not in "iuf" and (given.dtype.kind != "O" or not all(map(is_number, given.flat))):
+    if given.dtype.kind not in "iuf" and (
+        given.dtype.kind != "O" or not all(_is_real(x) and _fits(x) for x in given.flat)
+    ):
         raise InputError(f"{name} must be numbers, got {shown(value)}")
     array = np.asarray(given, dtype=np.float64, order="C")  # a number stays an array of shape ()
     if shape is not None and (
@@ -29,10 +42,6 @@ def finite_array(name: str, value: Any, *, shape: Sequence[int | None] | None = 
     ):
         wanted = tuple("n" if w is None else w for w in shape)
         raise InputError(f"{name} must have shape {wanted}, got {array.shape}")
-    if not all_finite(array):
-        where = tuple(np.argwhere(~np.isfinite(array))[0].tolist())
-        index = ", ".join(map(str, where))
-        raise InputError(f"{name} must be finite, but entry [{index}] is {array[where]}; check how it was computed")
     return array
 
 
@@ -50,6 +59,13 @@ def positive(name: str, value: Any, *, unit: str = "") -> float:
     if number <= 0.0:
         raise InputError(f"{name} must be > 0{_in(unit)}, got {number:g}")
     return number
+
+
+def checked_stepper(value: Any) -> Any:
+    """`value`, checked to be callable as a stepper is."""
+    if isinstance(value, (type, BuiltinFunctionType)) or not callable(value):
+        raise InputError(f"stepper must be a stepper, such as pl.ImplicitEuler(dt=0.01), got {shown(value)}")
+    return value
 
 
 def time_step(name: str, value: Any) -> float:
@@ -114,6 +130,22 @@ def positive_count(name: str, value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not 1 <= value < 2**31:
         raise InputError(f"{name} must be a whole number ≥ 1, got {value!r}")
     return int(value)
+
+
+def index_array(name: str, value: Any, count: int, *, width: int | None, error: type[InputError] | Any) -> IntArray:
+    """`value` (m, width) as int32, checked to be whole numbers 0 … `count` − 1: wider ones would wrap around."""
+    given = as_array(value)
+    ragged = given.ndim != 2 or (width is not None and given.shape[1] != width)
+    if ragged or given.dtype.kind not in "iu":
+        wanted = f"(m, {'k' if width is None else width})"
+        raise error(f"{name} must be whole numbers of shape {wanted}, got {given.dtype} of shape {given.shape}")
+    outside = np.flatnonzero(((given < 0) | (given >= count)).any(axis=1))
+    if len(outside):
+        raise error(
+            f"{name} must be 0 … {count - 1}, but {len(outside)} are not: row {outside[0]} is "
+            f"{given[outside[0]].tolist()}; node indices start at 0"
+        )
+    return np.array(given, np.int32, order="C")
 
 
 def check_array(name: str, value: Any, shape: tuple[int, ...], dtype: Any = np.float64) -> None:

@@ -104,10 +104,10 @@ class _Type:
 
     def check(self, value: Any, name: str, owner: Any) -> None:
         """An error where `value`, the argument `name` of `owner`, is none of these."""
-        if name == "name" and value == "" and value is not self.default:
-            raise InputError(f"the name of a {type(owner).__name__} must not be empty: messages and files use it")
+        if name in ("name", "path") and isinstance(value, str) and not value and value is not self.default:
+            raise InputError(f"the {name} of {_who(owner)} must not be empty")
         if value is not self.default and not any(fits(value) for fits in self.checks):
-            remedy = _REMEDIES.get(type(value).__name__, "")
+            remedy = _REMEDIES.get(type(value).__name__, "") if "hybrid" not in self.wanted else _STATIC_GAINS
             raise InputError(f"{name} of {_who(owner)} must be {self.wanted}, got {shown(value)}{remedy}")
 
 
@@ -158,6 +158,7 @@ _SIMPLE: dict[str, tuple[str, Callable[[Any], bool]]] = {
 }
 
 
+_STATIC_GAINS = "; static gains of a soft world are those of pl.control.kinematics"
 _REMEDIES = {
     "type": ", a class: create one of it",
     "ABCMeta": ", a class: create one of it",
@@ -170,6 +171,6 @@ _REMEDIES = {
 def _who(thing: Any) -> str:
     name = getattr(thing, "name", None)
     if inspect.isfunction(thing):
-        return f"{thing.__name__}()"
+        return thing.__qualname__.removesuffix(".__init__") + "()"
     kind = type(thing).__name__
     return f"{kind} {name!r}" if isinstance(name, str) else kind

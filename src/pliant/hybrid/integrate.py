@@ -23,6 +23,8 @@ from pliant.hybrid.runge_kutta import RungeKutta
 from pliant.hybrid.solution import Event, HybridState, Outcome, Solution
 from pliant.hybrid.system import HybridSystem
 
+LONGEST = 1e9
+"""Latest end of a run, s: thirty years, beyond which a unit or a sign is wrong."""
 LARGEST_GRID = 1e8
 """Most instants of the grid of a solution: more do not fit into memory."""
 ZENO_TIME = 1e-7
@@ -67,9 +69,11 @@ def integrate(
     non_negative("atol", atol)
     positive_count("event_limit", event_limit)
     positive_count("step_limit", step_limit)
+    if until > LONGEST:
+        raise InputError(f"until must be at most {LONGEST:g} s, got {until:g} s")
     if sample is not None and until > sample * LARGEST_GRID:
         raise InputError(
-            f"until = {until:g} s has more than {LARGEST_GRID:.0e} samples of {sample:g} s: give a larger sample, or None"
+            f"{until:g} s are more than {LARGEST_GRID:.0e} samples of {sample:g} s: give a larger sample, or None"
         )
     if not max_step > 0.0:
         raise InputError(f"max_step must be > 0 (in s), got {max_step:g}")

@@ -48,6 +48,7 @@ class Sensitivity:
     rate: FloatArray
 
 
+@declared
 def linearize(
     system: HybridSystem, point: Any, active: str | Sequence[str] = "contact", *, forces: bool = False
 ) -> Any:  # fmt: skip
@@ -58,11 +59,6 @@ def linearize(
     constraints; joints are always active. Outputs are those of the system (q by default), with `forces` followed by λ
     of the active rows. A system without inputs gets one without effect, as python-control requires an input.
     """
-    if not hasattr(system, "coordinate_count"):
-        raise InputError(
-            f"linearize takes a hybrid system, such as pl.hybrid.bouncing_ball(), not a {type(system).__name__}; "
-            "static gains of a soft world are those of pl.control.kinematics"
-        )
     control = control_package()
     equations = Equations(system)
     q, v, u, discrete = resolve(equations, point, active)
@@ -99,6 +95,8 @@ def resolve(
         u = finite_array("u of the point", given, shape=(equations.input_count,))
         discrete = initial_discrete(equations, q)
     names = {constraint.name for constraint in system.constraints}
+    if not isinstance(active, str) and not all(isinstance(name, str) for name in active):
+        raise InputError(f"active must be names of constraints, got {active!r:.60}; {system.name} has {sorted(names)}")
     if not isinstance(active, str) and set(active) - names:
         raise InputError(f"{system.name} has no constraints {sorted(set(active) - names)}; it has {sorted(names)}")
     if isinstance(active, str) and active not in ("contact", "all", "none"):

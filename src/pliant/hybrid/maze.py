@@ -54,6 +54,8 @@ def ball_maze(
     the paper: 0 above the first ring, 2i − 1 on ring i, 2i falling from it, and the last one in the centre.
     """
     radii = finite_array("radii of the rings", radii, shape=(None,))
+    if not len(radii):
+        raise InputError("a maze needs rings: give their radii (m), from outside in")
     if (np.diff(radii) >= -2.0 * ball_radius).any() or radii[-1] <= ball_radius:
         raise InputError(f"rings must leave room for a ball of radius {ball_radius:g} m between them, got {radii}")
     for name, value in (("ball_radius", ball_radius), ("ball_mass", ball_mass), ("maze_inertia", maze_inertia)):

@@ -36,11 +36,13 @@ if not TYPE_CHECKING:  # checkers know the names
 
     def __getattr__(name: str) -> Any:
         """An error that lists the silicones: most names that are looked for are theirs."""
-        near = get_close_matches(name, __all__, n=1, cutoff=0.75)
-        guess = f"; did you mean {near[0]!r}?" if near else ""
+        spelled = {each.lower(): each for each in __all__}
+        near = get_close_matches(name.lower(), spelled, n=1, cutoff=0.75)
+        guess = f"; did you mean {spelled[near[0]]!r}?" if near else "."
         raise AttributeError(
-            f"pl.materials has no {name!r}{guess} Measured silicones: {', '.join(sorted(SILICONES))}; of any other, give "
-            "constants, as pl.materials.NeoHookean(young=…), or fit a tensile test, pl.materials.fit_ogden(…)",
+            f"pl.materials has no {name!r}{guess} Measured silicones are dragon_skin_10, _20, _30, ecoflex_00_30 and "
+            "_50; for others give constants, as in pl.materials.NeoHookean(young=…), or fit a tensile test, "
+            "pl.materials.fit_ogden(…)",
             name=name,
             obj=import_module(__name__),
         )

@@ -302,7 +302,7 @@ def fill(points: Any, triangles: Any, *, cell_size: float | None = None) -> Mesh
     None takes the mean edge of the surface. Raises a `MeshError` where the surface crosses itself.
     """
     given = finite_array("points", points, shape=(None, 3))
-    shell = Surface.from_triangles(given, np.asarray(triangles, np.int32))
+    shell = Surface.from_triangles(given, triangles)
     shell.check_closed()
     volume = shell.volume()
     if volume <= 0.0:

@@ -102,8 +102,8 @@ def noted(recorder: Recorder, step: int, count: int, time: float) -> Iterator[No
         run = recorder.run()
         with suppress(AttributeError):  # of a class with slots
             error.run = run  # type: ignore[attr-defined]
-        where = f"in step {step} of {count} of the simulation, which ends at {time:g} s"
-        error.add_note(f"{where}; `error.run` holds the {len(run.times) - 1} steps that were done")
+        done = f"`error.run` holds the run so far, {len(run.times) - 1} of {count} steps"
+        error.add_note(f"in step {step} of the simulation, which ends at {time:g} s; {done}")
         raise
 
 

@@ -34,6 +34,8 @@ def load_csv(
     scale = metres_per(unit)
     if time is None and rate is None:
         raise InputError("a table without a column of time needs rate=…, the frames a second")
+    if not delimiter:
+        raise InputError("delimiter must be one or more characters, such as ','; it is empty")
     table = _numbers(Path(path), delimiter)
     columns = table.shape[1]
     if not 0 <= first < columns or not 0 <= (time or 0) < columns:

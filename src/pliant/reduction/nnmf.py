@@ -175,7 +175,7 @@ def _checked(S: FloatArray, rank: Any, method: str, restarts: int, tolerance: fl
             f"rank {count} exceeds the {S.shape[0]} contacts or the {S.shape[1]} snapshots: more modes than that "
             "reduce nothing; record more snapshots or take a smaller rank"
         )
-    if method not in ("hals", "als"):
+    if not isinstance(method, str) or method not in ("hals", "als"):
         raise InputError(f'method must be "hals" or "als", got {method!r}')
     if isinstance(restarts, bool) or not isinstance(restarts, int) or restarts < 0:
         raise InputError(f"restarts must be a whole number ≥ 0, got {restarts!r}")

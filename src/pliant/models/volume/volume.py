@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from pliant.core.checks import finite_array, non_negative
+from pliant.core.checks import finite_array, non_negative, shown
 from pliant.core.declared import check_declared
 from pliant.core.errors import InputError
 from pliant.core.one_line import one_line
@@ -38,6 +38,12 @@ class Rayleigh:
         non_negative("mass of Rayleigh", self.mass, unit="1/s")
         if isinstance(self.stiffness, Mapping):  # as pairs, which files hold; the body knows its strains
             object.__setattr__(self, "stiffness", tuple(self.stiffness.items()))
+        if self.differs and not all(isinstance(pair, (tuple, list)) and len(pair) == 2 for pair in self.stiffness):
+            raise InputError(
+                f"stiffness of Rayleigh must be one number (s) or a dictionary, got {shown(self.stiffness)}"
+            )
+        for strain, value in self.stiffness if self.differs else ():
+            non_negative(f"stiffness of Rayleigh for {strain!r}", value, unit="s")
         if not self.differs:
             non_negative("stiffness of Rayleigh", self.stiffness, unit="s")
 

@@ -77,7 +77,8 @@ def _validated(
     if len(q) % dim:
         raise InputError(f"q must have dim = {dim} rows for each contact, got {len(q)} rows")
     W = finite_array("W", W, shape=(len(q), len(q)))
-    mu = finite_array("mu", np.broadcast_to(mu, (len(q) // dim,)) if np.ndim(mu) == 0 else mu, shape=(len(q) // dim,))
+    given, count = finite_array("mu", mu), len(q) // dim
+    mu = finite_array("mu", np.full(count, given) if not given.ndim else given, shape=(count,))
     if (mu < 0.0).any():
         worst = int(np.argmin(mu))
         raise InputError(f"mu must be ≥ 0, but mu[{worst}] is {mu[worst]:g}")
