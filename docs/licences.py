@@ -61,7 +61,14 @@ def licence(package: Distribution) -> str:
         return str(data["License-Expression"])
     if short and "\n" not in short and len(short) <= 60 and short.upper() != "UNKNOWN":
         return short
-    return ", ".join(each for each in classified if each != "OSI Approved") or short.split("\n")[0] or "not stated"
+    told = ", ".join(each for each in classified if each != "OSI Approved")
+    return told or ", ".join(sorted(families(_text(package)))) or "not stated"
+
+
+def _text(package: Distribution) -> str:
+    """The first lines of the licence that a package carries."""
+    files = [file for file in package.files or () if "licenses/LICENSE" in str(file)]
+    return files[0].read_text()[:200] if files else ""
 
 
 def families(text: str) -> set[str]:

@@ -2,14 +2,11 @@
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.linalg import expm
 
 from pliant.core.lie import cross_matrix, orthonormal, rotation_exp, rotation_log
-
-settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("any machine")
 
 VECTORS = st.tuples(*[st.floats(-3.0, 3.0)] * 3).map(np.array)
 

@@ -254,7 +254,38 @@ def calls(folder):
     }
 
 
-TAKEN = {}
+TAKEN = {
+    "export.png": ["title=''", "cut=array([], dtype=float64)", "progress=True"],
+    "export.html": ["title=''", "cut=array([], dtype=float64)"],
+    "kinematics": ["controls={}"],
+    "point_compliance": ["controls={}"],
+    "Inverse": ["globalize=True"],
+    "solvers.lcp": ["q=[-5, -7]"],
+    "solvers.friction": ["mu=[1000000000]"],
+    "solvers.qpcc": [
+        "delta_e=[-5, -7]",
+        "delta_a=[-5, -7]",
+        "delta_c=[1000000000]",
+        "force_lower=[-5, -7]",
+        "force_upper=[-5, -7]",
+        "displacement_lower=[-5, -7]",
+        "globalize=True",
+        "warm=[-5, -7]",
+    ],
+    "hybrid.bouncing_ball": ["energy_consistent=True"],
+    "hybrid.ball_maze": ["radii=[1000000000]"],
+    "hybrid.integrate": ["project=True"],
+    "hybrid.linearize": ["active=array([], dtype=float64)", "forces=True"],
+    "hybrid.Sampled": ["update=<built-in function len>"],
+    "reduction.nnmf": ["snapshots=array([[0., 0., 0., 0., 0.],\n       [0., 0., 0., 0., 0.]])"],
+    "reduction.ramps": ["together=True"],
+    "materials.fit_ogden": ["relative=True"],
+    "robots.bellows": ["material=material", "anti_locking=True"],
+    "robots.membrane": ["material=material", "anti_locking=True"],
+    "robots.tower": ["material=material", "anti_locking=True"],
+    "robots.twister": ["material=material", "anti_locking=True"],
+    "robots.trunk": ["clamped=True", "material=material", "anti_locking=True"],
+}
 """Values of `nonsense.NEVER` that an argument takes for good."""
 
 

@@ -38,8 +38,8 @@ class TensionActuator(ForceActuator):
         non_negative(f"friction of {self.name!r}", self.friction)
         if self.max_displacement < 0.0:
             raise InputError(
-                f"max_displacement of {self.name!r} must be ≥ 0 m, got {self.max_displacement:g}: it is how far the cable "
-                "may be shortened"
+                f"max_displacement of {self.name!r} must be ≥ 0 m, got {self.max_displacement:g} m: how far it is "
+                "shortened at most"
             )
         super().__post_init__()
 
