@@ -280,6 +280,8 @@ TAKEN = {
     "reduction.nnmf": ["snapshots=array([[0., 0., 0., 0., 0.],\n       [0., 0., 0., 0., 0.]])"],
     "reduction.ramps": ["together=True"],
     "materials.fit_ogden": ["relative=True"],
+    "robots.finger": ["material=material", "anti_locking=True"],
+    "robots.pneunet": ["material=material", "sole_material=material", "anti_locking=True"],
     "robots.bellows": ["material=material", "anti_locking=True"],
     "robots.membrane": ["material=material", "anti_locking=True"],
     "robots.tower": ["material=material", "anti_locking=True"],

@@ -16,7 +16,7 @@ from pliant.actuators import Cavity, TensionActuator
 from pliant.actuators.limits import check_rates, largest_change, per_second
 from pliant.constraints.rows import Constraint, Rows, RowView
 from pliant.core.arrays import add_product, frozen
-from pliant.core.checks import finite_array, positive, shown
+from pliant.core.checks import finite_array, positive
 from pliant.core.declared import check_declared
 from pliant.core.errors import InputError
 from pliant.core.lie import cross_matrix, rotation_exp, rotation_log
@@ -89,10 +89,8 @@ class Effector(_Effector):
         Measure the mean of the points instead of each point.
     directions
         Measure along these directions only, (d, 3), fixed in the world; None: x, y and z.
-    weight
-        Weight of the squared distance in the cost, > 0.
-    max_speed
-        Largest speed towards the target, m/s.
+    weight, max_speed
+        Weight of the squared distance in the cost, > 0; largest speed towards the target, m/s.
     hard
         An equality constraint instead of a term of the cost.
     tolerance
@@ -109,10 +107,8 @@ class Effector(_Effector):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.points is None and not hasattr(self.where, "position"):
+        if not isinstance(self.bodies[0], Body) or (self.points is None and not hasattr(self.where, "position")):
             raise InputError(f"{self.name!r} needs a marker such as robot.tip, or a body and its points")
-        if not isinstance(self.bodies[0], Body):
-            raise InputError(f"{self.name!r} measures a body, or a marker such as robot.tip, got {shown(self.where)}")
         finite_array(f"points of {self.name!r}", self._points(), shape=(None, 3))
         if self.directions is not None:
             _directions(self)

@@ -32,9 +32,17 @@ import numba
 import numpy as np
 from llvmlite import binding
 from numba.core import event
-from numba.core.caching import CacheImpl, FunctionCache, IndexDataCacheFile, _CacheLocator
-from numba.core.dispatcher import Dispatcher
-from numba.core.runtime import rtsys
+
+from pliant.core.numba_internals import (
+    MISSING,
+    CacheImpl,
+    CacheLocator,
+    Dispatcher,
+    FunctionCache,
+    IndexDataCacheFile,
+    rtsys,
+    use_cache,
+)
 
 PACKAGED = Path(__file__).parents[1] / "_kernels"
 """Folder of the machine code that a wheel carries; absent from a source checkout."""
@@ -68,7 +76,8 @@ def inline(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _compiled(function: Callable[..., Any], locator: type[_KernelLocator], **options: Any) -> Callable[..., Any]:
     dispatcher = numba.njit(error_model="numpy", boundscheck=DEBUG, fastmath=_FAST_MATH, **options)(function)
-    dispatcher._cache = _KernelCache(function, locator)  # Numba has no argument for the location of its cache
+    if MISSING is None:
+        use_cache(dispatcher, _KernelCache(function, locator))
     compiled: Callable[..., Any] = dispatcher
     return compiled
 
@@ -133,7 +142,7 @@ def _runs_portable_code() -> bool:
     return all(host.get(feature[1:], False) for feature in PORTABLE[1].split(","))
 
 
-class _KernelLocator(_CacheLocator):
+class _KernelLocator(CacheLocator):
     """Location of the cached code of `function`, by its content."""
 
     role = "kernel"
@@ -282,11 +291,12 @@ class _CompileNotice(event.Listener):
         elif self.count == 1:
             sys.stderr.write("pliant: compiling kernels, first run only; `pliant warmup` does it ahead\n")
 
-    def unsaved(self, error: OSError) -> None:
+    def unsaved(self, error: OSError | str) -> None:
         """Say once that compiled code cannot be kept, so that the next process compiles again."""
         if not self._told:
             self._told = True
-            sys.stderr.write(f"pliant: compiled kernels are not kept ({error}); set PLIANT_CACHE_DIR to a folder\n")
+            remedy = "install numba<0.69" if MISSING else "set PLIANT_CACHE_DIR to a folder"
+            sys.stderr.write(f"pliant: compiled kernels are not kept ({error}); {remedy}\n")
 
     def on_end(self, event: Any) -> None:
         self._depth -= 1
@@ -298,6 +308,8 @@ class _CompileNotice(event.Listener):
 _kernels: list[Any] = []
 _notice = _CompileNotice()
 event.register("numba:compile", _notice)
+if MISSING is not None:
+    _notice.unsaved(f"Numba {numba.__version__} keeps them in another way than Pliant knows: {MISSING}")
 
 
 def hide_notice() -> None:
@@ -317,4 +329,6 @@ def prepared_count() -> int:
 
 def stored_kernels() -> tuple[int, int]:
     """How many of the imported kernels have stored machine code, of this process or another, and their count."""
+    if MISSING is not None:
+        return 0, len(_kernels)
     return sum(Path(each._cache._cache_file._index_path).is_file() for each in _kernels), len(_kernels)
