@@ -174,7 +174,10 @@ class Streamer:
         pace: Clock | None = None,
         live: Clock | None = None,
     ) -> None:
-        if not isinstance(actuators, (tuple, list)) or not all(hasattr(each, "name") for each in actuators):
+        named = isinstance(actuators, (tuple, list)) and all(
+            isinstance(each, str) or hasattr(each, "name") for each in actuators
+        )
+        if not named:
             raise InputError(f"actuators of a stream must be a list of actuators of the world, got {shown(actuators)}")
         if not actuators:
             raise InputError("a stream needs actuators, whose displacement and force it sends; give at least one")

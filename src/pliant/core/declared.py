@@ -35,7 +35,6 @@ _CLASSES = {
     "State": "a pl.State",
     "Run": "a pl.Run, as pl.simulate(…) returns it",
     "Scene": "a pl.Scene",
-    "RigidBody": "a pl.RigidBody",
     "Effector": "a pl.Effector",
     "Plan": "a plan, such as pl.reduction.ramps(…)",
     "Snapshots": "snapshots of pl.reduction.experiments(…)",
@@ -125,7 +124,8 @@ def _check(name: str) -> tuple[str, Callable[[Any], bool]] | None:
     if name.startswith("Callable[") or name in _FUNCTIONS:
         return "a function", lambda value: callable(value) and not isinstance(value, type)
     if name.startswith("Sequence["):
-        return "a list", _is_sequence
+        texts = name == "Sequence[str]"
+        return "a list", lambda value: _is_sequence(value) or (texts and isinstance(value, str))
     if name.startswith("Mapping["):
         return "a dictionary", lambda value: isinstance(value, Mapping)
     if name.startswith("tuple[float, float"):
