@@ -38,7 +38,7 @@ try:
 except (ImportError, AttributeError) as error:
     MISSING = error
 
-Dispatcher: type = type(numba.njit(lambda: None))
+Dispatcher: Any = type(numba.njit(lambda: None))
 """The class of compiled functions."""
 
 
