@@ -14,7 +14,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 GMSH_LIBRARIES := libglu1-mesa libxcursor1 libxft2 libxinerama1 libxfixes3 libxrender1 libgl1 libfontconfig1 libgomp1
 
-.PHONY: demo test test-all test-setup system lint kernels docs wheel wheel-check bench bench-all bench-peers soak faults fuzz clean gmsh-libraries
+.PHONY: demo test test-all test-debug test-minimum test-setup system lock lint kernels docs wheel wheel-check bench bench-all bench-peers soak faults fuzz clean gmsh-libraries
 
 demo: $(VENV)/.demo gmsh-libraries
 	$(BIN)/pliant warmup "inverse problems" "rigid bodies and supports"
@@ -28,6 +28,34 @@ test: test-setup
 
 test-all: test-setup
 	$(PYTEST)
+	$(MAKE) --no-print-directory test-debug
+
+# All tests but the slow ones with kernels that check the bounds of arrays: an index outside of one is an IndexError.
+test-debug: system $(VENV)/.all
+	PLIANT_DEBUG=1 $(BIN)/pliant warmup
+	PLIANT_DEBUG=1 $(PYTEST) -m "not slow"
+
+# Tests of each room with the lowest versions that pyproject.toml allows, in an environment of their own.
+MINIMUM := .venv-minimum
+SMOKE := tests/core tests/hybrid/test_fmu.py tests/hybrid/test_integrate.py tests/hybrid/test_design.py tests/sweep \
+	tests/control/test_stream.py tests/control/test_inverse.py tests/recordings tests/mesh/test_io.py \
+	tests/mesh/test_filling.py tests/mesh/test_structured.py tests/viewer/test_export.py tests/viewer/test_page.py \
+	tests/viewer/test_live.py tests/cli/test_app.py tests/cli/test_sweep.py tests/record tests/world/test_storage.py \
+	tests/stepping/test_steppers.py tests/solvers/inverse tests/materials/test_fitting.py
+
+test-minimum: gmsh-libraries $(VENV)/.all
+	mkdir -p out
+	$(BIN)/uv pip compile --quiet --resolution lowest-direct --extra all --output-file out/minimum.txt pyproject.toml
+	test -x $(MINIMUM)/bin/python || $(BIN)/python -m venv $(MINIMUM)
+	$(BIN)/uv pip sync --quiet --python $(MINIMUM)/bin/python out/minimum.txt
+	$(BIN)/uv pip install --quiet --python $(MINIMUM)/bin/python --constraint out/minimum.txt pytest hypothesis piqp
+	$(BIN)/uv pip install --quiet --python $(MINIMUM)/bin/python --no-deps --editable .
+	OPENBLAS_NUM_THREADS=1 PLIANT_CACHE_DIR=out/minimum $(MINIMUM)/bin/python -m pytest $(SMOKE) -m "not slow"
+
+# The versions and hashes of all that development needs, as they are on the index today.
+lock: $(VENV)/.all
+	$(BIN)/uv pip compile --quiet --upgrade --universal --generate-hashes --no-annotate --extra all --extra dev --extra docs \
+	  --custom-compile-command "make lock" --output-file requirements-dev.lock pyproject.toml
 
 # Debian's packages and Python's are fetched beside each other, as are lint and compilation.
 test-setup:
@@ -93,7 +121,7 @@ bench-peers: $(VENV)/.venv
 	if [ -n "$$failed" ]; then echo "could not be installed, left out of the comparison:$$failed"; fi
 
 clean:
-	rm -rf build dist out .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf build dist out .venv-minimum .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find src tests examples benchmarks demos experiments validation -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/.venv:

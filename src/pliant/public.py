@@ -25,6 +25,7 @@ from pliant.control import (
     paths,
 )
 from pliant.core import errors
+from pliant.core.declared import declared
 from pliant.core.display import register_display
 from pliant.core.errors import ConvergenceError, InputError, PliantError
 from pliant.core.status import Status
@@ -71,6 +72,7 @@ for _kind in (Run, World):
     register_display(_kind.__name__, _notebook_html)
 
 
+@declared
 def check(thing: Scene | World, *, stepper: Any = None) -> Any:
     """What is unusual in a scene or a world, as a list of findings; see `pliant.review.check`."""
     from pliant.review import check as findings
@@ -78,6 +80,7 @@ def check(thing: Scene | World, *, stepper: Any = None) -> Any:
     return findings(thing, stepper=stepper)
 
 
+@declared
 def view(thing: Run | World, *, port: int = 8080, open_browser: bool = True, block: bool | None = None) -> Any:
     """Show a run, or a world that is simulated live, in the browser; see `pliant.viewer.live.view`."""
     from pliant.viewer.live import view as show

@@ -127,6 +127,7 @@ COUNT = (
 )
 
 
+@pytest.mark.skipif(kernels.DEBUG, reason="code with checked bounds is never packaged")
 def test_packaged_code_needs_no_compilation_and_no_folder(tmp_path):
     """Code compiled for the portable processor is loaded from the package where no folder can be written."""
     if not all(kernels.binding.get_host_cpu_features().get(f[1:]) for f in kernels.PORTABLE[1].split(",")):
@@ -217,3 +218,37 @@ def test_code_of_another_user_is_not_loaded(monkeypatch, tmp_path):
         folder_with(monkeypatch, tmp_path)
     (tmp_path / "kernels").chmod(0o775)
     assert folder_with(monkeypatch, tmp_path).stat().st_mode & 0o777 == 0o755
+
+
+BEYOND = "from pliant.core.kernels import kernel\n@kernel\ndef beyond(x, k):\n    return x[k]\n"
+
+
+def test_debug_kernels_check_bounds_and_are_kept_apart(tmp_path):
+    """An index outside of an array is an error with PLIANT_DEBUG, whatever was compiled without it before."""
+    (tmp_path / "pliant_beyond.py").write_text(BEYOND)
+    script = (
+        "import numpy as np, pliant_beyond as b; from pliant.core import kernels\n"
+        "print(b.beyond(np.ones(3), 1))\n"
+        "try:\n    b.beyond(np.ones(3), 3 if kernels.DEBUG else 2)\nexcept IndexError:\n    print('refused')\n"
+        "print(kernels.compiled_count())"
+    )
+    path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
+
+    def told(debug):
+        environment = {**os.environ, "PYTHONPATH": path, "PLIANT_CACHE_DIR": str(tmp_path), "PLIANT_DEBUG": debug}
+        return subprocess.run(
+            [sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True
+        ).stdout.split()
+
+    assert [told("0"), told("1"), told("1")] == [["1.0", "1"], ["1.0", "refused", "1"], ["1.0", "refused", "0"]]
+    assert told("") == ["1.0", "0"]
+
+
+def test_a_numba_that_caches_in_another_way_compiles_and_says_so(tmp_path):
+    """Private parts of Numba may change: kernels still run, and a line says that nothing is kept."""
+    script = "import numba.core.caching as caching; del caching.IndexDataCacheFile; " + COUNT
+    for _ in range(2):
+        run = run_small(tmp_path, script, PLIANT_CACHE_DIR=str(tmp_path))
+        assert run.stdout.split() == ["6.0", "1"]
+        assert "compiled kernels are not kept (Numba " in run.stderr
+        assert not list(tmp_path.rglob("*.nbi"))

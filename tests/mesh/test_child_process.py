@@ -1,4 +1,4 @@
-"""Readers of CAD files in a process of their own."""
+"""Gmsh on what others made, in a process of its own."""
 
 import os
 import signal
@@ -26,6 +26,11 @@ def chatter(path, count):
 def test_a_crash_is_an_error_that_names_the_file():
     with pytest.raises(MeshError, match=r"arm\.step ended the program .*signal 11"):
         in_child_process(crash, Path("arm.step"))
+
+
+def test_a_surface_is_named_in_words():
+    with pytest.raises(MeshError, match=r"^the surface ended the program"):
+        in_child_process(crash, [0.0], name="the surface")
 
 
 def test_errors_pass_through():

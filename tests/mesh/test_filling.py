@@ -233,3 +233,14 @@ def test_open_inward_and_crossing_surfaces_are_named():
     crossing[np.argmax(points @ [0.0, 0.0, 1.0]), 2] -= 0.015
     with pytest.raises(pl.MeshError, match="crosses itself"):
         pl.mesh.fill(crossing, triangles)
+
+
+def test_surfaces_are_meshed_in_another_process():
+    """Where a surface crosses itself Gmsh may crash: not in the process of the caller."""
+    script = (
+        "import sys, pliant as pl\n"
+        "mesh = pl.mesh.tetrahedralize(pl.mesh.box((1, 1, 1), (1, 1, 1)).surface(), cell_size=1.0)\n"
+        "print(round(mesh.volume, 9), 'gmsh' in sys.modules)"
+    )
+    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert result.stdout.split() == ["1.0", "False"], result.stderr

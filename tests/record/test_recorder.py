@@ -89,5 +89,25 @@ def test_a_simulation_that_fails_hands_over_what_it_recorded(grasp):
         pl.simulate(world, pl.ImplicitEuler(dt=0.01), until=0.1, control=control)
     run = caught.value.run
     np.testing.assert_allclose(run.times, [0.0, 0.01, 0.02, 0.03])
-    assert "holds the 3 steps" in caught.value.__notes__[0]
+    assert "3 of 10 steps" in caught.value.__notes__[0]
     assert pl.InputError("elsewhere").run is None
+
+
+@pytest.mark.parametrize("where", ["control", "callback"])
+def test_errors_of_the_functions_of_a_run_name_the_step(grasp, where):
+    """They keep their kind, so that they can be caught; the run up to them is not lost."""
+    world, finger, _ = grasp
+
+    def fails(*given):
+        time = given[0].time if where == "callback" else given[0]
+        if time > 0.025:
+            raise ZeroDivisionError("a mistake of the user")
+        return {finger.cable: pl.Displacement(0.0)}
+
+    with pytest.raises(ZeroDivisionError, match="a mistake of the user") as caught:
+        pl.simulate(world, pl.ImplicitEuler(dt=0.01), until=0.05, **{where: fails})
+    done = 3 if where == "callback" else 2
+    assert caught.value.__notes__ == [
+        f"in step 3 of the simulation, which ends at 0.03 s; `error.run` holds the run so far, {done} of 5 steps"
+    ]
+    assert len(caught.value.run.times) == 1 + done

@@ -50,7 +50,8 @@ class Limits:
 
     def check_order(self, name: str) -> None:
         """Raise an `InputError` where a lower bound of the actuator `name` lies above the upper one."""
-        if not (self.upper > self.lower and self.most >= self.least):
+        reached = self.most > -np.inf and self.least < np.inf and self.upper > -np.inf and self.lower < np.inf
+        if not (reached and self.upper > self.lower and self.most >= self.least):
             raise InputError(
                 f"the limits of {name!r} leave nothing between them: force {self.lower:g} to {self.upper:g}, "
                 f"displacement {self.least:g} to {self.most:g}; give each minimum below its maximum"

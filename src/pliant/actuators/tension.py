@@ -16,6 +16,7 @@ from pliant.constraints.row_blocks import RowBlocks
 from pliant.constraints.rows import RowLaw, Rows, RowView
 from pliant.core.checks import non_negative, positive
 from pliant.core.declared import check_declared
+from pliant.core.errors import InputError
 from pliant.core.types import FloatArray
 
 CUT = Command(by_force=True, amount=0.0, for_good=True)
@@ -35,6 +36,11 @@ class TensionActuator(ForceActuator):
         check_declared(self)
         non_negative(f"min_force of {self.name!r}", self.min_force, unit="N")
         non_negative(f"friction of {self.name!r}", self.friction)
+        if self.max_displacement < 0.0:
+            raise InputError(
+                f"max_displacement of {self.name!r} must be ≥ 0 m, got {self.max_displacement:g} m: how far it is "
+                "shortened at most"
+            )
         super().__post_init__()
 
     @property

@@ -37,7 +37,8 @@ def show_new(output: Output, path: Path | None, *, kind: str, force: bool, liste
     if kind not in KINDS:
         raise InputError(f"there is no kind {kind!r}; the kinds are {', '.join(KINDS)}")
     if path.suffix != ".py":
-        raise InputError(f"a scene is a Python file: {path.with_suffix('.py')}, not {path}")
+        wanted = path.with_suffix(".py") if path.name else "scene.py"
+        raise InputError(f"a scene is a Python file: {wanted}, not {path}")
     check_folder(path)
     if path.exists() and not force:
         raise InputError(f"{path} exists; take another name, or --force to write over it")

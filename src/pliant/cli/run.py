@@ -11,6 +11,7 @@ from typing import Any
 
 from pliant.cli.output import Output, check_folder
 from pliant.cli.scene_file import SceneFile, run_scene
+from pliant.core.checks import positive_count
 from pliant.core.errors import InputError
 
 _SPAN = re.compile(r"^([^:,]+):([^:,]+):(\d{1,12})$")
@@ -119,7 +120,7 @@ def many_values(text: str) -> list[Any]:
         import numpy as np
 
         try:
-            low, high, count = float(span[1]), float(span[2]), int(span[3])
+            low, high, count = float(span[1]), float(span[2]), positive_count("COUNT", int(span[3]))
         except ValueError as error:
             raise InputError(f"{text!r} is no range; write FIRST:LAST:COUNT, such as 0.1:0.2:5") from error
         if not 1 <= count <= _MOST_VALUES:

@@ -59,7 +59,8 @@ class SceneFile:
         """The file at `path`; raises where it is missing, no text or no Python."""
         path = Path(path)
         if not path.is_file():
-            raise InputError(f"there is no file {path}; `pliant new {path.with_suffix('.py')}` writes an example")
+            example = path.with_suffix(".py") if path.name else "scene.py"
+            raise InputError(f"there is no file {path}; `pliant new {example}` writes an example")
         try:
             file = cls(path, path.read_text(encoding="utf-8"))
         except UnicodeDecodeError as error:

@@ -20,6 +20,7 @@ from pliant.constraints.keys import HOLDS, row_keys
 from pliant.constraints.linear import inverse_left_jacobian
 from pliant.constraints.rows import Constraint, RowLaw, Rows, RowView, Stiffnesses, model_index
 from pliant.core.checks import finite_array, non_negative
+from pliant.core.declared import check_declared
 from pliant.core.errors import InputError
 from pliant.core.lie import cross_matrix, rotation_log
 from pliant.core.one_line import one_line
@@ -58,6 +59,7 @@ class Hold:
     name: str = "hold"
 
     def __post_init__(self) -> None:
+        check_declared(self)
         for body in self.bodies:
             if not isinstance(body, Body) or not body.has_frames:
                 raise InputError(

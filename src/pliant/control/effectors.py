@@ -22,6 +22,7 @@ from pliant.core.errors import InputError
 from pliant.core.lie import cross_matrix, rotation_exp, rotation_log
 from pliant.core.one_line import one_line
 from pliant.core.types import FloatArray
+from pliant.models.body import Body
 from pliant.models.point_map import PointMap
 from pliant.models.rigid import RigidBody
 from pliant.world import World
@@ -88,10 +89,8 @@ class Effector(_Effector):
         Measure the mean of the points instead of each point.
     directions
         Measure along these directions only, (d, 3), fixed in the world; None: x, y and z.
-    weight
-        Weight of the squared distance in the cost, > 0.
-    max_speed
-        Largest speed towards the target, m/s.
+    weight, max_speed
+        Weight of the squared distance in the cost, > 0; largest speed towards the target, m/s.
     hard
         An equality constraint instead of a term of the cost.
     tolerance
@@ -108,8 +107,9 @@ class Effector(_Effector):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.points is None and not hasattr(self.where, "position"):
+        if not isinstance(self.bodies[0], Body) or (self.points is None and not hasattr(self.where, "position")):
             raise InputError(f"{self.name!r} needs a marker such as robot.tip, or a body and its points")
+        finite_array(f"points of {self.name!r}", self._points(), shape=(None, 3))
         if self.directions is not None:
             _directions(self)
 

@@ -18,7 +18,8 @@ from pliant.constraints import forces_of
 from pliant.constraints.coupling import Coupling, couple, with_couplings
 from pliant.constraints.rows import COMPLIANT, Constraint, RowLaw, Rows, RowView
 from pliant.control.effectors import AnyEffector, Effector
-from pliant.core.checks import positive_count
+from pliant.core.checks import checked_stepper, finite_array, positive_count, shown, time_step
+from pliant.core.declared import declared
 from pliant.core.errors import ConvergenceError, InputError
 from pliant.core.one_line import one_line
 from pliant.core.types import BoolArray, FloatArray
@@ -62,6 +63,7 @@ class Kinematics:
         return made
 
 
+@declared
 def kinematics(
     world: World,
     state: State,
@@ -75,6 +77,11 @@ def kinematics(
 
     `controls` are those of the state for the other actuators. Quasi-static, or a dynamic step of `dt` (s).
     """
+    for what, given, method in (("effectors", effectors, "bound"), ("actuators", actuators, "constraint")):
+        if not len(given) or not all(callable(getattr(each, method, None)) for each in given):
+            raise InputError(f"{what} of kinematics() must be a list of at least one, got {shown(given)}")
+    if dt is not None:
+        time_step("dt", dt)
     origins = {effector: origin(effector) for effector in effectors}
     rows = [effector.bound(world) for effector in effectors]
     watched = _watched(world, state, rows, controls, dt, origins)
@@ -87,6 +94,7 @@ def kinematics(
     return Kinematics(reduced[:count, count:], reduced[count:, count:], slack)
 
 
+@declared
 def point_compliance(
     world: World,
     state: State,
@@ -101,17 +109,22 @@ def point_compliance(
     Pressing contacts and actuators commanded by displacement keep their δ, those commanded by force their λ.
     """
     index = world.index(body)
-    embedded = world.models[index].embed(np.asarray(point, float).reshape(1, 3), what="point")
+    if dt is not None:
+        time_step("dt", dt)
+    where = finite_array("point", point, shape=(3,))
+    embedded = world.models[index].embed(where[None], what="point")
     watched = _watched(world, state, [_Probe(index, embedded)], controls, dt, {})
     reduced = _reduced(watched, np.arange(watched.slices[-1].start, watched.slices[-1].stop))
     return 0.5 * (reduced + reduced.T)
 
 
+@declared
 def point_stiffness(world: World, state: State, body: Any, point: Any, **options: Any) -> FloatArray:
     """Stiffness at a point, (3, 3), N/m: the inverse of `point_compliance`, whose `options` it takes."""
     return np.asarray(np.linalg.inv(point_compliance(world, state, body, point, **options)), np.float64)
 
 
+@declared
 def reachable_set(
     world: World,
     *,
@@ -129,14 +142,17 @@ def reachable_set(
     `seed`; each is reached from rest in `steps` equal increments by `stepper`, by default `pl.QuasiStatic()`. Samples
     without an equilibrium are left out, so k ≤ samples.
     """
-    bounds = np.asarray(ranges, float)
+    bounds = finite_array("ranges", ranges)
+    if not all(callable(getattr(each, "moving", None)) for each in actuators):
+        raise InputError(f"actuators of reachable_set() must be a list of actuators, got {shown(actuators)}")
     if bounds.shape != (len(actuators), 2) or not (bounds[:, 0] <= bounds[:, 1]).all():
         raise InputError(f"ranges must be ({len(actuators)}, 2), the lower and upper displacement of each actuator")
     count = positive_count("samples", samples)
     rng = np.random.default_rng(seed)
     cells = np.stack([rng.permutation(count) for _ in actuators], axis=1)
     amounts = bounds[:, 0] + (cells + rng.random(cells.shape)) / count * (bounds[:, 1] - bounds[:, 0])
-    stepper = QuasiStatic(tolerance=1e-6) if stepper is None else stepper
+    stepper = QuasiStatic(tolerance=1e-6) if stepper is None else checked_stepper(stepper)
+    positive_count("steps", steps)
     measure, zero = effector.bound(world).measure, origin(effector)
     reached, positions = [], []
     for amount in amounts:

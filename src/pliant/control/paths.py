@@ -7,10 +7,12 @@ from typing import Any
 import numpy as np
 
 from pliant.core.checks import finite_array, positive, positive_count, unit_vector
+from pliant.core.declared import declared
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray
 
 
+@declared
 def circle(*, center: Any, radius: float, count: int, normal: Any = (0.0, 0.0, 1.0), turns: float = 1.0) -> FloatArray:
     """`count` positions (count, 3), m, round `center` (3,) at `radius` m, anticlockwise about `normal` (3,).
 
@@ -25,6 +27,7 @@ def circle(*, center: Any, radius: float, count: int, normal: Any = (0.0, 0.0, 1
     return np.asarray(middle + positive("radius", radius, unit="m") * around)
 
 
+@declared
 def line(*, start: Any, end: Any, count: int) -> FloatArray:
     """`count` positions (count, 3), m, from `start` (3,) to `end` (3,), both included."""
     a, b = (finite_array(name, x, shape=(3,)) for name, x in (("start", start), ("end", end)))
@@ -32,6 +35,7 @@ def line(*, start: Any, end: Any, count: int) -> FloatArray:
     return np.asarray(a + steps * (b - a))
 
 
+@declared
 def through(points: Any, *, count: int) -> FloatArray:
     """`count` positions (count, 3), m, evenly spaced along the straight segments through `points` (k, 3)."""
     corners = finite_array("points", points, shape=(None, 3))

@@ -28,8 +28,9 @@ from typing import IO, Any, Protocol
 import numpy as np
 
 from pliant.control.supports import DrivenSupport, MovedSupport
-from pliant.core.checks import finite_array, positive, positive_count
+from pliant.core.checks import finite_array, positive, positive_count, shown
 from pliant.core.csv_rows import csv_rows
+from pliant.core.declared import declared
 from pliant.core.errors import InputError
 from pliant.core.extras import extra
 from pliant.core.types import FloatArray
@@ -37,6 +38,7 @@ from pliant.record import Run
 from pliant.stepping import StepInfo
 from pliant.world import State, World
 
+_LAST_PORT = 65535
 _EARLY = 1e-9
 """Fraction of a period by which a line may be early: rounding of times must not skip one."""
 
@@ -70,6 +72,7 @@ class _Sink(AbstractContextManager[Any]):
 class CsvSink(_Sink):
     """Lines into the file `path` after a header; None: to the standard output."""
 
+    @declared
     def __init__(self, path: str | Path | None = None) -> None:
         self._own = path is not None
         self._file: IO[str] = sys.stdout
@@ -95,8 +98,11 @@ class CsvSink(_Sink):
 class UdpSink(_Sink):
     """Each line as a datagram to `host`:`port`. Delivery is not confirmed."""
 
+    @declared
     def __init__(self, host: str, port: int) -> None:
-        self._address = (host, positive_count("port", port))
+        if not host or not 1 <= port <= _LAST_PORT:
+            raise InputError(f"a datagram needs a host and a port 1 … {_LAST_PORT}, got {host!r} and {port}")
+        self._address = (host, port)
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 
     def send(self, line: str) -> None:
@@ -118,7 +124,12 @@ class SerialSink(_Sink):
         self._port = port
         if isinstance(port, str):
             serial = extra("serial", "serial ports need pyserial", "stream")
-            self._port = serial.Serial(port, positive_count("baud", baud))
+            try:
+                self._port = serial.Serial(port, positive_count("baud", baud))
+            except OSError as error:
+                raise InputError(f"the serial port {port!r} cannot be opened: {error}") from error
+        elif not callable(getattr(port, "write", None)) or not callable(getattr(port, "close", None)):
+            raise InputError(f"port must be a name, such as '/dev/ttyUSB0', or an open port object, got {shown(port)}")
 
     def send(self, line: str) -> None:
         """Write one line."""
@@ -164,8 +175,18 @@ class Streamer:
         pace: Clock | None = None,
         live: Clock | None = None,
     ) -> None:
+        named = isinstance(actuators, (tuple, list)) and all(
+            isinstance(each, str) or hasattr(each, "name") for each in actuators
+        )
+        if not named:
+            raise InputError(f"actuators of a stream must be a list of actuators of the world, got {shown(actuators)}")
         if not actuators:
             raise InputError("a stream needs actuators, whose displacement and force it sends; give at least one")
+        if isinstance(sink, type) or not all(callable(getattr(sink, each, None)) for each in ("begin", "send")):
+            raise InputError(f"sink of a stream must have begin() and send(), such as CsvSink(), got {shown(sink)}")
+        for name, clock in (("pace", pace), ("live", live)):
+            if clock is not None and not (callable(getattr(clock, "now", None)) and hasattr(clock, "sleep")):
+                raise InputError(f"{name} of a stream must be a Clock, such as SYSTEM_CLOCK, got {shown(clock)}")
         if pace is not None and live is not None:
             raise InputError("a stream takes pace or live, not both")
         self._sink = sink

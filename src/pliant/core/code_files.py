@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any
 
 import numba
-from numba.core.serialize import dumps
+
+from pliant.core.numba_internals import dumps
 
 SUFFIX = ".code"
 _DIGEST = 16

@@ -11,18 +11,17 @@ from __future__ import annotations
 import functools
 import inspect
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, TypeVar, cast
 
 import numpy as np
 
+from pliant.core.checks import LARGEST_WHOLE, is_number, shown
 from pliant.core.errors import InputError
 
 _F = TypeVar("_F", bound=Callable[..., Any])
-_LARGEST = 2**62
-"""Larger whole numbers fit into no array and no kernel."""
 _CLASSES = {
     "Mesh": 'a pl.mesh.Mesh, as pl.mesh.box(…) or pl.mesh.load("part.vtu", unit="mm") give it',
     "CellSizes": "sizes of pl.mesh.cell_sizes",
@@ -34,12 +33,29 @@ _CLASSES = {
     "Volume": "a pl.Volume",
     "World": "a pl.World",
     "State": "a pl.State",
+    "Run": "a pl.Run, as pl.simulate(…) returns it",
+    "Scene": "a pl.Scene",
+    "Effector": "a pl.Effector",
+    "Plan": "a plan, such as pl.reduction.ramps(…)",
+    "Snapshots": "snapshots of pl.reduction.experiments(…)",
+    "Pod": "modes of pl.reduction.pod(…)",
+    "Subspace": "a pl.reduction.Subspace",
+    "VolumeModel": "the compiled model of a volume, of world.models",
+    "HybridSystem": "a pl.hybrid.HybridSystem, such as pl.hybrid.bouncing_ball()",
+    "HybridState": "a pl.hybrid.HybridState, such as solution.final",
+    "Solution": "a solution of pl.hybrid.integrate(…)",
+    "Restitution": "a pl.hybrid.Restitution",
+    "DeltaArms": "a pl.hybrid.DeltaArms",
+    "Event": "an event of a solution, of solution.events",
+    "StepRecord": "a step of a solution, of solution.records",
 }
 """Classes that are checked by name, so that this module imports none of them."""
 
 
 _TEXTS = {"Volumetric", "Moduli"}
 """Names of types that are one of several texts."""
+_FUNCTIONS = {"Control", "Function"}
+"""Names of types that are functions."""
 
 
 def check_declared(thing: Any) -> None:
@@ -87,9 +103,11 @@ class _Type:
 
     def check(self, value: Any, name: str, owner: Any) -> None:
         """An error where `value`, the argument `name` of `owner`, is none of these."""
+        if name in ("name", "path") and isinstance(value, str) and not value and value is not self.default:
+            raise InputError(f"the {name} of {_who(owner)} must not be empty")
         if value is not self.default and not any(fits(value) for fits in self.checks):
-            remedy = _REMEDIES.get(type(value).__name__, "")
-            raise InputError(f"{name} of {_who(owner)} must be {self.wanted}, got {_shown(value)}{remedy}")
+            remedy = _REMEDIES.get(type(value).__name__, "") if "hybrid" not in self.wanted else _STATIC_GAINS
+            raise InputError(f"{name} of {_who(owner)} must be {self.wanted}, got {shown(value)}{remedy}")
 
 
 @functools.cache
@@ -103,26 +121,34 @@ def _check(name: str) -> tuple[str, Callable[[Any], bool]] | None:
         return _SIMPLE[name]
     if name.startswith("Literal[") or name in _TEXTS:
         return _SIMPLE["str"]
+    if name.startswith("Callable[") or name in _FUNCTIONS:
+        return "a function", lambda value: callable(value) and not isinstance(value, type)
+    if name.startswith("Sequence["):
+        texts = name == "Sequence[str]"
+        return "a list", lambda value: _is_sequence(value) or (texts and isinstance(value, str))
+    if name.startswith("Mapping["):
+        return "a dictionary", lambda value: isinstance(value, Mapping)
+    if name.startswith("tuple[float, float"):
+        count = name.count("float")
+        return (
+            f"{count} numbers",
+            lambda value: _is_sequence(value) and [*map(is_number, value)] == [True] * count,
+        )
     if name in _CLASSES:
         return _CLASSES[name], lambda value: any(base.__name__ == name for base in type(value).__mro__)
     return None
 
 
-def _is_number(value: Any) -> bool:
-    """A real number that is not NaN; limits may be infinite. Arrays without axes are numbers."""
-    if isinstance(value, np.ndarray) and value.ndim == 0:
-        value = value[()]
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
-        return False
-    return bool(value == value) and (not isinstance(value, Integral) or abs(int(value)) < _LARGEST)
+def _is_sequence(value: Any) -> bool:
+    return isinstance(value, (Sequence, np.ndarray)) and not isinstance(value, (str, bytes))
 
 
 def _is_whole(value: Any) -> bool:
-    return isinstance(value, Integral) and not isinstance(value, bool) and abs(int(value)) < _LARGEST
+    return isinstance(value, Integral) and not isinstance(value, bool) and abs(int(value)) < LARGEST_WHOLE
 
 
 _SIMPLE: dict[str, tuple[str, Callable[[Any], bool]]] = {
-    "float": ("a number, not NaN", _is_number),
+    "float": ("a number, not NaN", is_number),
     "int": ("a whole number", _is_whole),
     "bool": ("True or False", lambda value: isinstance(value, (bool, np.bool_))),
     "str": ("a text", lambda value: isinstance(value, str)),
@@ -132,6 +158,7 @@ _SIMPLE: dict[str, tuple[str, Callable[[Any], bool]]] = {
 }
 
 
+_STATIC_GAINS = "; static gains of a soft world are those of pl.control.kinematics"
 _REMEDIES = {
     "type": ", a class: create one of it",
     "ABCMeta": ", a class: create one of it",
@@ -144,11 +171,6 @@ _REMEDIES = {
 def _who(thing: Any) -> str:
     name = getattr(thing, "name", None)
     if inspect.isfunction(thing):
-        return f"{thing.__name__}()"
+        return thing.__qualname__.removesuffix(".__init__") + "()"
     kind = type(thing).__name__
     return f"{kind} {name!r}" if isinstance(name, str) else kind
-
-
-def _shown(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 80 else f"{text[:77]}…"

@@ -9,6 +9,9 @@ Numba's own cache depends on the path and date of a kernel's file and misses cha
 depends on content: one folder for each module, named after a digest of its byte code and of what it imports for its
 kernels. Copies of the same sources use the same folder, also where only documentation, comments or functions that are
 not compiled differ.
+
+`PLIANT_DEBUG=1` compiles kernels with checked bounds, into folders of their own: an index outside of an array is an
+`IndexError` instead of damaged memory, at about twice the time. `make test-debug` runs the tests so.
 """
 
 from __future__ import annotations
@@ -30,13 +33,18 @@ import numba
 import numpy as np
 from llvmlite import binding
 from numba.core import event
-from numba.core.caching import CacheImpl, FunctionCache, _CacheLocator
-from numba.core.dispatcher import Dispatcher
-from numba.core.registry import CPUDispatcher
-from numba.core.runtime import rtsys
 
 from pliant.core.code_files import CodeFiles
 from pliant.core.interrupts import undisturbed
+from pliant.core.numba_internals import (
+    MISSING,
+    CacheImpl,
+    CacheLocator,
+    Dispatcher,
+    FunctionCache,
+    rtsys,
+    use_cache,
+)
 
 PACKAGED = Path(__file__).parents[1] / "_kernels"
 """Folder of the machine code that a wheel carries; absent from a source checkout."""
@@ -49,6 +57,9 @@ PORTABLE = (
 """Processor and features, in LLVM's words, that packaged machine code is compiled for: those of every x86-64 processor
 since 2015. Numba takes them from NUMBA_CPU_NAME and NUMBA_CPU_FEATURES.
 """
+
+DEBUG = os.environ.get("PLIANT_DEBUG", "") not in ("", "0")
+"""Whether kernels check the bounds of arrays; read once, when Pliant is imported."""
 
 _FAST_MATH = {"contract", "reassoc", "nsz", "arcp"}  # NaN and infinity keep their meaning
 
@@ -67,7 +78,7 @@ def inline(function: Callable[..., Any]) -> Callable[..., Any]:
     return _compiled(function, _InlineLocator)
 
 
-class _ArrayKernel(CPUDispatcher):  # type: ignore[misc]
+class _ArrayKernel(Dispatcher):  # type: ignore[misc]
     """A kernel that returns arrays, or tuples with names: Numba makes these with functions of Python. Where Ctrl-C came
     there, the kernel went on with an exception set, and ended in a `SystemError` or a segmentation fault.
     """
@@ -76,14 +87,15 @@ class _ArrayKernel(CPUDispatcher):  # type: ignore[misc]
         return undisturbed(_call, self, *given)
 
 
-_call = CPUDispatcher.__call__
+_call = Dispatcher.__call__
 _NUMBERS = re.compile(r"(tuple\[)?(None|int|float|bool)(, (int|float|bool))*\]?")
 """Annotations of results that are made without Python."""
 
 
 def _compiled(function: Callable[..., Any], locator: type[_KernelLocator], **options: Any) -> Callable[..., Any]:
-    dispatcher = numba.njit(error_model="numpy", boundscheck=False, fastmath=_FAST_MATH, **options)(function)
-    dispatcher._cache = _KernelCache(function, locator)  # Numba has no argument for the location of its cache
+    dispatcher = numba.njit(error_model="numpy", boundscheck=DEBUG, fastmath=_FAST_MATH, **options)(function)
+    if MISSING is None:
+        use_cache(dispatcher, _KernelCache(function, locator))
     dispatcher._compile_for_args = partial(undisturbed, dispatcher._compile_for_args)
     compiled: Callable[..., Any] = dispatcher
     return compiled
@@ -147,20 +159,20 @@ class _KernelCache(FunctionCache):
 @cache
 def _runs_portable_code() -> bool:
     """Whether the package carries machine code and this processor has all that it uses."""
-    if not PACKAGED.is_dir():
+    if DEBUG or not PACKAGED.is_dir():
         return False
     host = binding.get_host_cpu_features()
     return all(host.get(feature[1:], False) for feature in PORTABLE[1].split(","))
 
 
-class _KernelLocator(_CacheLocator):
+class _KernelLocator(CacheLocator):
     """Location of the cached code of `function`, by its content."""
 
     role = "kernel"
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self._digest = _digest(function.__module__)
-        self._name = f"{function.__module__.removeprefix('pliant.')}-{self._digest}"
+        self._name = f"{function.__module__.removeprefix('pliant.')}-{self._digest}{'-debug' * DEBUG}"
 
     @property
     def packaged_folder(self) -> str:
@@ -311,11 +323,12 @@ class _CompileNotice(event.Listener):
         elif self.count == 1:
             sys.stderr.write("pliant: compiling kernels, first run only; `pliant warmup` does it ahead\n")
 
-    def unsaved(self, error: OSError) -> None:
+    def unsaved(self, error: OSError | str) -> None:
         """Say once that compiled code cannot be kept, so that the next process compiles again."""
         if not self._told:
             self._told = True
-            sys.stderr.write(f"pliant: compiled kernels are not kept ({error}); set PLIANT_CACHE_DIR to a folder\n")
+            remedy = "install numba<0.69" if MISSING else "set PLIANT_CACHE_DIR to a folder"
+            sys.stderr.write(f"pliant: compiled kernels are not kept ({error}); {remedy}\n")
 
     def on_end(self, event: Any) -> None:
         self._depth -= 1
@@ -327,6 +340,8 @@ class _CompileNotice(event.Listener):
 _kernels: list[Any] = []
 _notice = _CompileNotice()
 event.register("numba:compile", _notice)
+if MISSING is not None:
+    _notice.unsaved(f"Numba {numba.__version__} keeps them in another way than Pliant knows: {MISSING}")
 
 
 def hide_notice() -> None:
@@ -346,4 +361,6 @@ def prepared_count() -> int:
 
 def stored_kernels() -> tuple[int, int]:
     """How many of the imported kernels have stored machine code, of this process or another, and their count."""
+    if MISSING is not None:
+        return 0, len(_kernels)
     return sum(each._cache.is_stored for each in _kernels), len(_kernels)

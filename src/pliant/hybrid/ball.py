@@ -7,10 +7,12 @@ from typing import Any
 import numpy as np
 
 from pliant.core.checks import finite_array, finite_number, positive
+from pliant.core.declared import declared
 from pliant.hybrid.contact_laws import Restitution
 from pliant.hybrid.system import Contact, HybridSystem
 
 
+@declared
 def bouncing_ball(
     *,
     alpha: Any = (100.0, 20.0, 1e6),

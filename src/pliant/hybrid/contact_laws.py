@@ -56,6 +56,9 @@ class Restitution:
         if not 0.0 <= non_negative("coefficient of restitution", self.coefficient) <= 1.0:
             raise InputError(f"the coefficient of restitution must lie in [0, 1], got {self.coefficient:g}")
         non_negative("rest_speed", self.rest_speed, unit="m/s")
+        known = [*RestitutionLaw, *(law.value for law in RestitutionLaw)]
+        if not isinstance(self.law, (str, RestitutionLaw)) or self.law not in known:
+            raise InputError(f'law of restitution must be "newton" or "poisson", got {self.law!r:.60}')
         object.__setattr__(self, "law", RestitutionLaw(self.law))
 
 

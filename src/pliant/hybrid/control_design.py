@@ -12,12 +12,14 @@ from typing import Any
 import numpy as np
 
 from pliant.core.checks import finite_array, positive
+from pliant.core.declared import declared
 from pliant.core.errors import InputError
 from pliant.core.one_line import one_line
 from pliant.core.types import FloatArray
 from pliant.hybrid.linearize import control_package
 
 
+@declared
 def lead(zero: float, pole: float, gain: float = 1.0) -> Any:
     """The lead compensator gain·(s + zero)/(s + pole) as a `control.TransferFunction`; zero and pole in 1/s, > 0."""
     positive("zero of a lead", zero, unit="1/s")
@@ -26,6 +28,7 @@ def lead(zero: float, pole: float, gain: float = 1.0) -> Any:
     return control_package().tf([gain, gain * zero], [1.0, pole])
 
 
+@declared
 def lead_for(model: Any, *, crossover: float, phase_margin: float) -> Any:
     """The lead compensator that gives the single-input single-output `model` a `phase_margin` (rad) at `crossover`
     (rad/s), in negative feedback.
@@ -50,6 +53,7 @@ def lead_for(model: Any, *, crossover: float, phase_margin: float) -> Any:
     return lead(zero, pole, 1.0 / abs(complex(np.squeeze(shape(1j * omega))) * response))
 
 
+@declared
 def close_loop(model: Any, compensator: Any, *, input: int = 0, output: int = 0, sign: float = -1.0) -> Any:
     """`model` with u[input] = external + sign · compensator · y[output]: a `control.StateSpace` with the same inputs
     and outputs, and the states of the compensator behind its own.
@@ -67,6 +71,7 @@ def close_loop(model: Any, compensator: Any, *, input: int = 0, output: int = 0,
     return control.ss(np.vstack([top, bottom]), inputs, outputs, D, remove_useless_states=False)
 
 
+@declared
 def root_locus(
     model: Any, compensator: Any, gains: Any, *, input: int = 0, output: int = 0, sign: float = -1.0
 ) -> Any:  # fmt: skip
@@ -97,6 +102,7 @@ class Regulator:
     poles: Any
 
 
+@declared
 def lqr(model: Any, state_weight: Any, input_weight: Any) -> Regulator:
     """The regulator of least ∫ xᵀQx + uᵀRu of a linear model of a mode; `state_weight` is Q (2n, 2n),
     `input_weight` R (k, k).

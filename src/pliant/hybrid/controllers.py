@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from pliant.core.checks import finite_array, positive
+from pliant.core.declared import check_declared, declared
 from pliant.core.errors import InputError
 from pliant.core.one_line import one_line
 from pliant.core.types import FloatArray
@@ -30,6 +31,7 @@ class Sampled:
     memory: Any = None
 
     def __post_init__(self) -> None:
+        check_declared(self)
         positive("period of a sampled controller", self.period, unit="s")
 
 
@@ -59,11 +61,12 @@ def as_controllers(control: Any) -> tuple[Controller, ...]:
         return ()
     several = tuple(control) if isinstance(control, (tuple, list)) else (control,)
     for controller in several:
-        if not isinstance(controller, (Sampled, Continuous)) and not callable(controller):
+        if isinstance(controller, type) or not (isinstance(controller, (Sampled, Continuous)) or callable(controller)):
             raise InputError(f"control must be a function u(t, q, v), a Sampled or a Continuous, got {controller!r}")
     return several
 
 
+@declared
 def compensator(system: Any, measure: Callable[[float, FloatArray, FloatArray], Any]) -> Continuous:
     """A `control.StateSpace` or transfer function from the signal `measure(t, q, v)` to u, as a `Continuous`."""
     from pliant.hybrid.linearize import control_package

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from pliant.core.checks import finite_array, positive
+from pliant.core.declared import declared
 from pliant.hybrid.bodies import BoxPairs, FreeBodies
 from pliant.hybrid.contact_laws import Restitution
 from pliant.hybrid.system import Contact, HybridSystem
@@ -24,6 +25,7 @@ IMPACT = Restitution(0.2, rest_speed=0.05)
 """Low restitution: the cubes come to rest within a second, after a few impacts each."""
 
 
+@declared
 def falling_cubes(
     *,
     positions: Any = POSITIONS,

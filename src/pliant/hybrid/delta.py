@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from pliant.core.checks import finite_array
+from pliant.core.declared import declared
 from pliant.core.errors import ConvergenceError
 from pliant.core.kernels import kernel
 from pliant.core.types import FloatArray
@@ -150,6 +151,7 @@ def delta_terms(q: Any, v: Any, arms: Any, sizes: Any, constant: Any, load: Any)
     return M, bias, h, H, curve
 
 
+@declared
 def delta_robot(
     *,
     arms: DeltaArms | None = None,

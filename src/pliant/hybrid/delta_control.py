@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from pliant.core.checks import positive
+from pliant.core.declared import declared
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray
 from pliant.hybrid.controllers import Sampled
@@ -36,6 +37,7 @@ class Measured:
     """The last commanded force (3,), N."""
 
 
+@declared
 def soft_touch(
     robot: HybridSystem,
     *,
@@ -110,6 +112,7 @@ def _fading(stiffness: float, begin: float, end: float) -> Callable[[float], flo
     return value
 
 
+@declared
 def circle_margin(damping: float, stiffness: float, *, frequencies: Any = None) -> float:
     """The least of Re G(jω) + 1/k for G = 1/(s (s + kd)), k = `stiffness` and kd = `damping` of unit mass: where it is
     ≥ 0 the loop is stable for every gain that varies within [0, k] (circle criterion).

@@ -16,6 +16,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from pliant.core.declared import declared
 from pliant.core.errors import InputError
 from pliant.core.extras import extra
 from pliant.core.replacing import replacing
@@ -25,6 +26,7 @@ _BUILDERS = {"2.0": ("pythonfmu", "fmi2.py"), "3.0": ("pythonfmu3", "fmi3.py")}
 """The package that builds a unit, and the file of `fmu_slaves` inside it; those files are never imported here."""
 
 
+@declared
 def export_fmu(system: HybridSystem, path: str | Path, *, version: str = "2.0", **options: Any) -> Path:
     """Write `system` as an FMU of FMI `version` "2.0" or "3.0" to `path`, a file that ends in .fmu; return that file.
 

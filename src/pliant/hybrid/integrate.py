@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from pliant.core.checks import finite_number, non_negative, positive, positive_count
+from pliant.core.declared import declared
 from pliant.core.errors import InputError, PliantWarning, SingularError
 from pliant.hybrid.controllers import as_controllers
 from pliant.hybrid.event_search import EVENT_TIME
@@ -22,6 +23,10 @@ from pliant.hybrid.runge_kutta import RungeKutta
 from pliant.hybrid.solution import Event, HybridState, Outcome, Solution
 from pliant.hybrid.system import HybridSystem
 
+LONGEST = 1e9
+"""Latest end of a run, s: thirty years, beyond which a unit or a sign is wrong."""
+LARGEST_GRID = 1e8
+"""Most instants of the grid of a solution: more do not fit into memory."""
 ZENO_TIME = 1e-7
 """s; a contact that closes `ZENO_COUNT` times in a row within this time each is Zeno."""
 ZENO_COUNT = 8
@@ -29,6 +34,7 @@ _SAME_TIME_LIMIT = 500
 """Events at one instant before the run ends; a stack of contacts settles with at most a few per row."""
 
 
+@declared
 def integrate(
     system: HybridSystem,
     *,
@@ -62,6 +68,13 @@ def integrate(
     positive("rtol", rtol)
     non_negative("atol", atol)
     positive_count("event_limit", event_limit)
+    positive_count("step_limit", step_limit)
+    if until > LONGEST:
+        raise InputError(f"until must be at most {LONGEST:g} s, got {until:g} s")
+    if sample is not None and until > sample * LARGEST_GRID:
+        raise InputError(
+            f"{until:g} s are more than {LARGEST_GRID:.0e} samples of {sample:g} s: give a larger sample, or None"
+        )
     if not max_step > 0.0:
         raise InputError(f"max_step must be > 0 (in s), got {max_step:g}")
     if order not in (5, 8):

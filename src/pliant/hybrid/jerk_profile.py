@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from pliant.core.checks import finite_number, non_negative, positive
+from pliant.core.declared import declared
 from pliant.core.one_line import one_line
 from pliant.core.types import FloatArray
 
@@ -53,6 +54,7 @@ class JerkProfile:
         )
 
 
+@declared
 def rest_to_rest(distance: float, *, velocity: float, acceleration: float, jerk: float) -> JerkProfile:
     """The fastest motion over `distance` (m) within `velocity`, `acceleration` and `jerk` (m/s, m/s², m/s³)."""
     sign = 1.0 if finite_number("distance", distance, unit="m") >= 0.0 else -1.0

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from pliant.core.checks import positive_count
+from pliant.core.declared import declared
 from pliant.core.errors import ConvergenceError, InputError
 from pliant.core.one_line import one_line
 from pliant.core.types import FloatArray
@@ -32,6 +34,7 @@ class Return:
     solution: Solution
 
 
+@declared
 def return_map(
     system: HybridSystem, start: HybridState, *, event: Callable[[Event], bool], until: float, **options: Any
 ) -> Return:  # fmt: skip
@@ -81,6 +84,7 @@ class LimitCycle:
         return bool(np.abs(self.multipliers).max() < 1.0)
 
 
+@declared
 def limit_cycle(
     system: HybridSystem,
     start: HybridState,
@@ -95,6 +99,7 @@ def limit_cycle(
     `start` is a state just after such an event; `tolerance` bounds the change of a return (m, m/s).
     """
     n = system.coordinate_count
+    positive_count("iterations", iterations)
     for _ in range(iterations):
         found = return_map(system, start, event=event, until=until, sample=None)
         change = found.x - np.concatenate([start.q, start.v])

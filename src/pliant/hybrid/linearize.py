@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from pliant.core.checks import finite_array
+from pliant.core.declared import declared
 from pliant.core.errors import ConvergenceError, InputError
 from pliant.core.extras import extra
 from pliant.core.types import FloatArray
@@ -47,6 +48,7 @@ class Sensitivity:
     rate: FloatArray
 
 
+@declared
 def linearize(
     system: HybridSystem, point: Any, active: str | Sequence[str] = "contact", *, forces: bool = False
 ) -> Any:  # fmt: skip
@@ -57,11 +59,6 @@ def linearize(
     constraints; joints are always active. Outputs are those of the system (q by default), with `forces` followed by λ
     of the active rows. A system without inputs gets one without effect, as python-control requires an input.
     """
-    if not hasattr(system, "coordinate_count"):
-        raise InputError(
-            f"linearize takes a hybrid system, such as pl.hybrid.bouncing_ball(), not a {type(system).__name__}; "
-            "static gains of a soft world are those of pl.control.kinematics"
-        )
     control = control_package()
     equations = Equations(system)
     q, v, u, discrete = resolve(equations, point, active)
@@ -98,6 +95,8 @@ def resolve(
         u = finite_array("u of the point", given, shape=(equations.input_count,))
         discrete = initial_discrete(equations, q)
     names = {constraint.name for constraint in system.constraints}
+    if not isinstance(active, str) and not all(isinstance(name, str) for name in active):
+        raise InputError(f"active must be names of constraints, got {active!r:.60}; {system.name} has {sorted(names)}")
     if not isinstance(active, str) and set(active) - names:
         raise InputError(f"{system.name} has no constraints {sorted(set(active) - names)}; it has {sorted(names)}")
     if isinstance(active, str) and active not in ("contact", "all", "none"):
@@ -180,6 +179,7 @@ def output_matrix(system: HybridSystem, q: FloatArray, v: FloatArray) -> FloatAr
     return np.array(columns).T
 
 
+@declared
 def equilibrium(
     system: HybridSystem,
     guess: Any,

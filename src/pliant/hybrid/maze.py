@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from pliant.core.checks import finite_array, positive
+from pliant.core.declared import declared
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray
 from pliant.hybrid.controllers import Continuous
@@ -34,6 +35,7 @@ MAZE_LEAD = (0.05, 5.0, 0.015)
 """Zero and pole (1/s) of the lead compensator of the maze, as in the paper, and its gain (N·m), for this maze."""
 
 
+@declared
 def ball_maze(
     *,
     radii: Any = RADII,
@@ -52,6 +54,8 @@ def ball_maze(
     the paper: 0 above the first ring, 2i − 1 on ring i, 2i falling from it, and the last one in the centre.
     """
     radii = finite_array("radii of the rings", radii, shape=(None,))
+    if not len(radii):
+        raise InputError("a maze needs rings: give their radii (m), from outside in")
     if (np.diff(radii) >= -2.0 * ball_radius).any() or radii[-1] <= ball_radius:
         raise InputError(f"rings must leave room for a ball of radius {ball_radius:g} m between them, got {radii}")
     for name, value in (("ball_radius", ball_radius), ("ball_mass", ball_mass), ("maze_inertia", maze_inertia)):
@@ -135,6 +139,7 @@ def ring_top(maze: HybridSystem, ring: int) -> tuple[FloatArray, FloatArray]:
     return np.array([0.0, 0.0, radii[ring - 1] + maze.details["ball_radius"], 0.0]), np.zeros(4)
 
 
+@declared
 def maze_controller(
     *,
     ball_lead: tuple[float, float, float] = BALL_LEAD,

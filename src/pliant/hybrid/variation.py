@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from pliant.core.declared import declared
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray
 from pliant.hybrid.constraint_rows import constraint_rows
@@ -33,6 +34,7 @@ _DIFFERENCE = 1e-6
 """Step of central differences relative to max(1, |z|), near the cube root of the rounding unit."""
 
 
+@declared
 def variation(solution: Solution) -> FloatArray:
     """The derivative (m, m) of the final state (q, v, x) with respect to the initial one, at fixed times; x are the
     states of continuous controllers, where there are any.
@@ -193,6 +195,7 @@ def _controller_rates(flow: Flow, t: float, y: FloatArray) -> FloatArray:
     return np.concatenate(parts)
 
 
+@declared
 def saltation(record: StepRecord, event: Event) -> FloatArray:
     """The saltation matrix (m, m) where `event` ends a recorded step; m = 2n without states of controllers."""
     return _saltation(record, event)[:, : len(record.y)]

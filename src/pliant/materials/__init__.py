@@ -1,5 +1,9 @@
 """Elastic materials: energy, stress and tangent of the deformation gradient; named silicones; fits of tensile tests."""
 
+from difflib import get_close_matches
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from pliant.materials import silicones
 from pliant.materials.cyclic_fitting import CyclicFit, fit_mullins
 from pliant.materials.fitting import Fit, fit_neo_hookean, fit_ogden, fit_yeoh, uniaxial_stress
@@ -27,6 +31,22 @@ from pliant.materials.silicones import (
     ecoflex_00_50,
 )
 from pliant.materials.viscoelastic import Viscoelastic
+
+if not TYPE_CHECKING:  # checkers know the names
+
+    def __getattr__(name: str) -> Any:
+        """An error that lists the silicones: most names that are looked for are theirs."""
+        spelled = {each.lower(): each for each in __all__}
+        near = get_close_matches(name.lower(), spelled, n=1, cutoff=0.75)
+        guess = f"; did you mean {spelled[near[0]]!r}?" if near else "."
+        raise AttributeError(
+            f"pl.materials has no {name!r}{guess} Measured silicones are dragon_skin_10, _20, _30, ecoflex_00_30 and "
+            "_50; for others give constants, as in pl.materials.NeoHookean(young=…), or fit a tensile test, "
+            "pl.materials.fit_ogden(…)",
+            name=name,
+            obj=import_module(__name__),
+        )
+
 
 __all__ = [
     "SILICONES",

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from pliant.core.arrays import frozen
+from pliant.core.declared import declared
 from pliant.core.errors import InputError
 from pliant.core.one_line import one_line
 from pliant.core.types import FloatArray
@@ -51,6 +52,7 @@ class CyclicFit(Fit[Mullins]):
     """Rows left out, as they hold NaN."""
 
 
+@declared
 def fit_mullins(base: Material, strain: Any, stress: Any) -> CyclicFit:
     """The softening of `base` nearest to a cyclic tensile test in the order of time: engineering strain (k,) and
     engineering stress (k,) in Pa.

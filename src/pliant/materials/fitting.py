@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pliant.core.checks import finite_array
+from pliant.core.declared import declared
 from pliant.core.errors import InputError
 from pliant.core.one_line import one_line
 from pliant.core.types import FloatArray
@@ -64,6 +65,7 @@ def uniaxial_stress(material: Material, strain: ArrayLike) -> FloatArray:
     )
 
 
+@declared
 def fit_neo_hookean(
     strain: ArrayLike, stress: ArrayLike, *, density: float, poisson: float = 0.49, relative: bool = False
 ) -> Fit[NeoHookean]:
@@ -76,6 +78,7 @@ def fit_neo_hookean(
     return _fit(material, strains, stresses)
 
 
+@declared
 def fit_yeoh(
     strain: ArrayLike,
     stress: ArrayLike,
@@ -99,6 +102,7 @@ def fit_yeoh(
     return _fit(material, strains, stresses)
 
 
+@declared
 def fit_ogden(
     strain: ArrayLike,
     stress: ArrayLike,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -183,7 +183,9 @@ def _checked(name: str, given: Any, unit: str) -> Values:
     """A finite number, or a tuple of at least one."""
     if not hasattr(given, "__iter__"):
         return finite_number(name, given, unit=unit)
-    values = () if isinstance(given, (str, bytes)) else tuple(finite_number(name, x, unit=unit) for x in given)
+    values = (
+        () if isinstance(given, (str, bytes, Set, Mapping)) else tuple(finite_number(name, x, unit=unit) for x in given)
+    )
     if not values:
         raise InputError(f"{name} must be a number or one number for each term, got {given!r}")
     return values

@@ -19,6 +19,7 @@ import numpy as np
 
 from pliant.core.arrays import frozen
 from pliant.core.checks import finite_array, positive
+from pliant.core.declared import declared
 from pliant.core.errors import InputError
 from pliant.core.one_line import one_line
 from pliant.core.types import FloatArray
@@ -57,6 +58,7 @@ class PronyFit:
         return iter((self.branches, self.instantaneous))
 
 
+@declared
 def fit_relaxation(time: Any, modulus: Any, *, times: Any = None) -> PronyFit:
     """Branches of a relaxation test: the `modulus` (k,), any unit, at `time` (k,) in s after a sudden strain.
 
@@ -84,6 +86,7 @@ def fit_relaxation(time: Any, modulus: Any, *, times: Any = None) -> PronyFit:
     return _fit(found, tau, (columns @ found) / G - 1.0, skipped, more=f"after {t.max():g} s")
 
 
+@declared
 def fit_dynamic_modulus(frequency: Any, storage: Any, loss: Any, *, times: Any = None) -> PronyFit:
     """Branches of a frequency sweep: `storage` and `loss` modulus (k,), any unit, at `frequency` (k,) in Hz.
 

@@ -29,6 +29,7 @@ import numpy as np
 
 from pliant.core.arrays import frozen
 from pliant.core.checks import finite_array, positive
+from pliant.core.declared import declared
 from pliant.core.errors import InputError
 from pliant.core.one_line import one_line
 from pliant.core.types import FloatArray
@@ -81,6 +82,7 @@ class Silicone:
     @overload
     def __call__(self, *, poisson: float = ..., memory: Literal[True]) -> Viscoelastic: ...
 
+    @declared
     def __call__(self, *, poisson: float = 0.49, memory: bool = False) -> Ogden | Viscoelastic:
         """The default material: `ogden`; with `memory` its stress also relaxes by the measured `branches`."""
         law = self.ogden(poisson=poisson)

@@ -1,7 +1,7 @@
-"""Readers of others in a process of their own: on a damaged file they may crash, run for ever or fill the memory.
+"""Readers and Gmsh in a process of their own: on a damaged file or surface they may crash, run for ever or fill the memory.
 
-This holds for the CAD kernel and for the readers of rare mesh formats. While they read, processor time and memory of
-the process are bounded by the size of the file.
+This holds for the CAD kernel, for Gmsh that fills surfaces, and for the readers of rare mesh formats. While files are
+read, processor time and memory of the process are bounded by the size of the file.
 """
 
 from __future__ import annotations
@@ -29,18 +29,19 @@ MEMORY, RATIO = 2**30, 100
 """Memory for every file, bytes, and how many times the size of the file is added."""
 
 
-def in_child_process(function: Callable[..., _T], path: Path, *arguments: Any) -> _T:
-    """``function(path, *arguments)``, computed in a child process; `function` is one of a module, found by its name.
+def in_child_process(function: Callable[..., _T], source: Any, *arguments: Any, name: str = "") -> _T:
+    """``function(source, *arguments)``, computed in a child process; `function` is one of a module, found by its name.
 
-    Errors of the library pass through. A process that ends in the middle is a `MeshError` that names the file.
+    Errors of the library pass through. A process that ends in the middle is a `MeshError` that names the source, a file
+    or by its `name`.
     """
-    call = pickle.dumps(sys.path) + pickle.dumps((function.__module__, function.__name__, (path, *arguments)))
+    call = pickle.dumps(sys.path) + pickle.dumps((function.__module__, function.__name__, (source, *arguments)))
     done = subprocess.run([sys.executable, "-c", _CHILD], input=call, stdout=subprocess.PIPE, check=False)
     if done.returncode != 0 or not done.stdout:
         how = f"signal {-done.returncode}" if done.returncode < 0 else f"exit status {done.returncode}"
         raise MeshError(
-            f"{path} ended the program that reads it ({how}): it is damaged; export it again, CAD files as STEP, "
-            "meshes as .vtu"
+            f"{name or source} ended the program that works on it ({how}): it is damaged or crosses itself; export it "
+            "again, solids as STEP, meshes as .vtu, or mend it in the program that made it"
         )
     value, error = pickle.loads(done.stdout)
     if error is not None:

@@ -72,14 +72,15 @@ def tetrahedralize(
     An open surface, one that crosses itself, and several solids in one file are errors.
     """
     check_options(None if isinstance(cell_size, CellSizes) else cell_size, element)
+    options = (cell_size, element, keep_surface)
     if isinstance(source, Surface):
-        return _filled(source, cell_size, element, keep_surface, "the surface")
+        return _filled_apart(source, *options, "the surface")
     path = Path(source)
     if path.suffix.lower() in CAD_ENDINGS:
         return in_child_process(_from_cad, path, cell_size, unit, element)
     if unit is None:
         raise InputError(f'{path}: give the unit of its coordinates, such as unit="mm"')
-    return _filled(load_surface(path, unit=unit), cell_size, element, keep_surface, str(path))
+    return _filled_apart(load_surface(path, unit=unit), *options, str(path))
 
 
 def source_surface(source: str | Path | Surface, *, unit: str | None = None) -> Surface:
@@ -94,12 +95,19 @@ def source_surface(source: str | Path | Surface, *, unit: str | None = None) -> 
     return in_child_process(_boundary, path, unit)
 
 
-def _filled(surface: Surface, cell_size: float | CellSizes | None, element: ElementName, keep: bool, what: str) -> Mesh:
+def _filled_apart(
+    surface: Surface, cell_size: float | CellSizes | None, element: ElementName, keep: bool, what: str
+) -> Mesh:
+    """`_filled`, in a child process: Gmsh may crash where a surface crosses itself."""
     try:
         surface.check_closed()
         surface.check_orientation()
     except MeshError as error:
         raise MeshError(f"{what}: {error}") from error
+    return in_child_process(_filled, surface, cell_size, element, keep, what, name=what)
+
+
+def _filled(surface: Surface, cell_size: float | CellSizes | None, element: ElementName, keep: bool, what: str) -> Mesh:
     shells = nested_shells(surface, what)
     if isinstance(cell_size, (int, float)) and not keep:
         check_shells(shells, cell_size, what)
@@ -287,6 +295,7 @@ def _short(error: Exception) -> str:
     return " ".join(str(error).split())[:200] or type(error).__name__
 
 
+@declared
 def fill(points: Any, triangles: Any, *, cell_size: float | None = None) -> Mesh:
     """A mesh of tetrahedra inside the closed surface of `triangles` (t, 3), outward, over `points` (s, 3) m.
 
@@ -294,14 +303,14 @@ def fill(points: Any, triangles: Any, *, cell_size: float | None = None) -> Mesh
     None takes the mean edge of the surface. Raises a `MeshError` where the surface crosses itself.
     """
     given = finite_array("points", points, shape=(None, 3))
-    shell = Surface.from_triangles(given, np.asarray(triangles, np.int32))
+    shell = Surface.from_triangles(given, triangles)
     shell.check_closed()
     volume = shell.volume()
     if volume <= 0.0:
         raise MeshError(f"the surface bounds {volume:.3g} m³: its triangles face inward; reverse their node order")
     edges = np.linalg.norm(given[shell.triangles] - given[np.roll(shell.triangles, 1, axis=1)], axis=2)
     size = float(edges.mean()) if cell_size is None else positive("cell_size", cell_size, unit="m")
-    mesh = Mesh.oriented(*_inside(given, shell.triangles, size), "tet4")
+    mesh = Mesh.oriented(*in_child_process(_inside, given, shell.triangles, size, name="the surface"), "tet4")
     if mesh.node_count < len(given) or np.abs(mesh.points[: len(given)] - given).max() > _MOVED * np.ptp(given):
         raise MeshError("gmsh moved nodes of the surface; try another cell_size")
     if abs(mesh.volume - volume) > _CHANGED * volume or len(mesh.surface().triangles) != len(shell.triangles):

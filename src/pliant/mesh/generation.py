@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from pliant.core.checks import finite_array, finite_number, positive, positive_count
+from pliant.core.declared import declared
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray
 from pliant.mesh.curved import curved_edges
@@ -18,6 +19,7 @@ from pliant.mesh.gmsh_session import MILLIMETRES, check_options, drawing, meshed
 from pliant.mesh.mesh import Mesh
 
 
+@declared
 def block_with_cavity(
     size: Any, *, cavity_size: Any = None, wall: Any = None, cell_size: float, element: ElementName = "tet4"
 ) -> Mesh:
@@ -45,6 +47,7 @@ def block_with_cavity(
         return meshed(gmsh, element, shells=2)
 
 
+@declared
 def chambered_finger(
     *,
     length: float = 0.085,
@@ -90,6 +93,7 @@ def chambered_finger(
         return meshed(gmsh, element, shells=2)
 
 
+@declared
 def sphere_with_cavity(outer_radius: float, *, wall: float, cell_size: float, element: ElementName = "tet4") -> Mesh:
     """A hollow ball around the origin of `outer_radius` and thickness `wall` (m); see also the structured `shell`.
 
@@ -109,6 +113,7 @@ def sphere_with_cavity(outer_radius: float, *, wall: float, cell_size: float, el
     return curved_edges(mesh, np.ones(3), lambda r: np.minimum(np.abs(r - outer), np.abs(r - inner)) < tolerance)
 
 
+@declared
 def capsule_with_cavity(
     radius: float, length: float, *, wall: float, cell_size: float, element: ElementName = "tet4"
 ) -> Mesh:

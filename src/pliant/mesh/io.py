@@ -70,6 +70,7 @@ def load(path: str | Path, *, unit: str = _MISSING) -> Mesh:
         raise MeshError(f"{path}: {error}") from error
 
 
+@declared
 def load_surface(path: str | Path, *, unit: str = _MISSING, merge: float = 1e-7) -> Surface:
     """Read a surface of triangles (STL, OBJ, PLY, VTK…) whose coordinates are in `unit`; quadrilaterals are split.
 

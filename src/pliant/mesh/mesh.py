@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from pliant.core.checks import as_array, finite_array
+from pliant.core.checks import as_array, finite_array, index_array
+from pliant.core.declared import declared
 from pliant.core.errors import InputError, MeshError
 from pliant.core.immutable import KeepsArraysReadOnly
 from pliant.core.types import FloatArray, IndexArray, IntArray
@@ -274,14 +275,12 @@ def rotation_matrix(rotation: Any) -> FloatArray:
     return array
 
 
+@declared
 def drop_unused_nodes(points: Any, cells: Any) -> tuple[FloatArray, IntArray]:
     """`points` (n, 3) without those that no cell uses, and `cells` (m, k) renumbered; the kept nodes stay in order."""
-    points = np.asarray(points, dtype=np.float64)
-    cells = np.asarray(cells)
-    outside = np.flatnonzero(((cells < 0) | (cells >= len(points))).any(axis=1))
-    if len(outside):
-        raise MeshError(f"{listed('cell', outside)}: node indices outside 0…{len(points) - 1}; they start at 0")
+    points = finite_array("points", points, shape=(None, 3))
+    cells = index_array("cells", cells, len(points), width=None, error=MeshError)
     used = np.zeros(len(points), dtype=bool)
     used[cells] = True
     new_index = np.cumsum(used, dtype=np.int32) - 1
-    return points[used], new_index[cells].astype(np.int32)
+    return points[used], new_index[cells]

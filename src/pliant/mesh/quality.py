@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from pliant.core.declared import declared
 from pliant.core.one_line import one_line
 from pliant.core.types import FloatArray, IntArray
 from pliant.mesh.elements import ELEMENTS
@@ -86,6 +87,7 @@ class MeshReport:
         return asdict(self) | {"remarks": list(self.remarks)}
 
 
+@declared
 def mesh_report(mesh: Mesh) -> MeshReport:
     """Measure a mesh; hexahedra are measured as the six tetrahedra that each is split into, but for their quality."""
     cells = mesh.corner_cells if mesh.element != "hex8" else mesh.with_element("tet4").cells

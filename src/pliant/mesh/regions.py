@@ -11,13 +11,14 @@ Boundaries count as inside, with a slack of 1e-9 of the diagonal of the points a
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from pliant.core.checks import finite_array, finite_number, non_negative, positive, unit_vector
+from pliant.core.declared import declared
 from pliant.core.errors import InputError, MeshError
 from pliant.core.types import BoolArray, FloatArray, IntArray
 
@@ -57,6 +58,7 @@ class Region(ABC):
         return _Complement(self)
 
 
+@declared
 def box(lower: Any, upper: Any) -> Region:
     """The points between the corners `lower` and `upper`, (3,) m each; use ±inf for an open side."""
     low, high = _corner("lower", lower), _corner("upper", upper)
@@ -65,6 +67,7 @@ def box(lower: Any, upper: Any) -> Region:
     return _Box(low, high)
 
 
+@declared
 def plane(
     point: Any = None, normal: Any = None, *, axis: str | None = None, at: float | None = None, tolerance: float = 0.0
 ) -> Region:
@@ -83,6 +86,7 @@ def plane(
     return _Plane(finite_array("point", point, shape=(3,)), unit_vector("normal of a plane", normal), slack)
 
 
+@declared
 def sphere(center: Any, radius: float) -> Region:
     """The points within `radius` (m) of `center` (3,) m."""
     return _Sphere(finite_array("center", center, shape=(3,)), positive("radius", radius, unit="m"))
@@ -90,7 +94,7 @@ def sphere(center: Any, radius: float) -> Region:
 
 def nodes(indices: Iterable[int]) -> Region:
     """The nodes of these indices, at any position."""
-    if isinstance(indices, str) or not isinstance(indices, Iterable):
+    if isinstance(indices, (str, bytes, Mapping)) or not isinstance(indices, Iterable):
         raise InputError(f"node indices must be a list of whole numbers, got {indices!r:.60}")
     try:
         given = np.atleast_1d(np.asarray(list(indices) if not isinstance(indices, np.ndarray) else indices))
@@ -100,6 +104,8 @@ def nodes(indices: Iterable[int]) -> Region:
         raise InputError(f"node indices must be integers, got {indices!r}; use numpy.flatnonzero for a mask")
     if given.size and given.min() < 0:
         raise InputError(f"node indices must be ≥ 0, got {given.min()}")
+    if given.size and given.max() >= 2**31:  # node indices are 32 bits wide
+        raise InputError(f"node indices must be < 2³¹, got {given.max()}")
     return _Nodes(np.unique(given).astype(np.int32))
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from pliant.core.declared import declared
 from pliant.core.errors import InputError, MeshError
 from pliant.core.units import metres_per
 from pliant.mesh import regions
@@ -17,6 +18,7 @@ from pliant.mesh.gmsh_session import MILLIMETRES, check_options, drawing, meshed
 from pliant.mesh.mesh import Mesh
 
 
+@declared
 def tetrahedralize_solids(
     path: str | Path, *, cell_size: float, unit: str | None = None, element: ElementName = "tet4"
 ) -> tuple[Mesh, dict[str, regions.Region]]:

@@ -8,12 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from pliant.core.checks import finite_array
+from pliant.core.checks import check_array, check_indices, finite_array, index_array
 from pliant.core.errors import MeshError
 from pliant.core.one_line import one_line
 from pliant.core.types import FloatArray, IndexArray, IntArray
 from pliant.mesh.elements import ELEMENTS, FacetName
 from pliant.mesh.geometry import connected, listed
+
+_CORNERS = {"tri3": 3, "tri6": 6, "quad4": 4}
+"""Nodes of each kind of facet."""
 
 
 @one_line
@@ -37,6 +40,20 @@ class Surface:
     triangle_facets: IntArray
 
     def __post_init__(self) -> None:
+        given = isinstance(self.points, np.ndarray) and isinstance(self.triangles, np.ndarray)
+        if not given or not isinstance(self.facets, np.ndarray) or self.facet not in _CORNERS:
+            raise MeshError("a Surface takes arrays and the name of its facets; Surface.from_triangles takes lists")
+        count, facets = len(self.points), len(self.facets)
+        check_array("points", self.points, (count, 3))
+        for name, width, limit in (("triangles", 3, count), ("facets", _CORNERS[self.facet], count)):
+            array = getattr(self, name)
+            check_array(name, array, (len(array), width), np.int32)
+            check_indices(name, array, 0, limit)
+        for name, rows, first, limit in (
+            ("facet_cells", facets, -1, 2**31), ("triangle_facets", len(self.triangles), 0, facets),
+        ):  # fmt: skip
+            check_array(name, getattr(self, name), (rows,), np.int32)
+            check_indices(name, getattr(self, name), first, limit)
         for array in (self.points, self.triangles, self.facets, self.facet_cells, self.triangle_facets):
             array.setflags(write=False)
 
@@ -48,12 +65,9 @@ class Surface:
     def from_triangles(cls, points: FloatArray, triangles: IntArray) -> Surface:
         """A surface of plain triangles (t, 3) over `points` (n, 3) m, owned by no cell."""
         points = np.array(finite_array("points", points, shape=(None, 3)))
-        triangles = np.array(triangles, dtype=np.int32)
-        if triangles.ndim != 2 or triangles.shape[1] != 3 or len(triangles) == 0:
-            raise MeshError(f"triangles must have shape (t, 3) with t ≥ 1, got {triangles.shape}")
-        if triangles.min() < 0 or triangles.max() >= len(points):
-            bad = np.flatnonzero(((triangles < 0) | (triangles >= len(points))).any(axis=1))
-            raise MeshError(f"{listed('triangle', bad)} refer to nodes outside 0…{len(points) - 1}")
+        triangles = index_array("triangles", triangles, len(points), width=3, error=MeshError)
+        if len(triangles) == 0:
+            raise MeshError("triangles must have shape (t, 3) with t ≥ 1, got none")
         index = np.arange(len(triangles), dtype=np.int32)
         return cls(points, triangles, triangles, "tri3", facet_cells=np.full_like(index, -1), triangle_facets=index)
 

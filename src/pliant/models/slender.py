@@ -127,7 +127,8 @@ class SlenderBody(Body):
         """Indices of the nodes in a region or in a list of node indices; none for None."""
         if where is None:
             return np.zeros(0, np.int32)
-        given = [int(where)] if isinstance(where, (int, np.integer)) else where
+        alone = isinstance(where, (int, np.integer)) and not isinstance(where, bool)
+        given = [int(where)] if alone else where
         region = given if isinstance(given, Region) else regions.nodes(given)
         return region.nodes(self._rest_points(), what=what)
 

@@ -186,6 +186,7 @@ class Run:
         counted = self.warm if self.warm.any() else np.ones(len(self.step_seconds), bool)
         return float(np.diff(self.times)[counted].sum() / self.step_seconds[counted].sum())
 
+    @declared
     def save(self, path: str | Path) -> Path:
         """Write the run to `path` (.npz, no pickle) and return the path."""
         from pliant.record.storage import save_run
@@ -214,6 +215,7 @@ class Run:
 
         return plot_curves(self, path, points=points, own=curves, only=only)
 
+    @declared
     def save_curves(self, path: str | Path, *, points: Any = None, curves: Any = None, only: Any = None) -> Path:
         """Write the curves of `plot` as a CSV table with a row for each instant, and return its path."""
         from pliant.record.curves import save_curves

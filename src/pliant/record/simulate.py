@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Any
 
@@ -66,26 +67,42 @@ def simulate(
     first, warned = state.time, Warned()
     with progress_bar("simulate", count, shown=progress) as advance, interruptible() as interrupted:
         for k in range(1, count + 1):
-            try:
+            with noted(recorder, k, count, first + k * stepper.dt):
                 controls = control(first + k * stepper.dt, state) if control else None
-                state, info = stepper(world, state, controls)
-            except PliantError as error:
-                error.run = recorder.run()
-                if (why := cause(world, recorder.latest())) is not None:
-                    error.args = (f"{why}. The step failed thus: {error}", *error.args[1:])
-                error.add_note(f"at {state.time:g} s of the simulation; `error.run` holds the {k - 1} steps before it")
-                raise
+                try:
+                    state, info = stepper(world, state, controls)
+                except PliantError as error:
+                    if (why := cause(world, recorder.latest())) is not None:
+                        error.args = (f"{why}. The step failed thus: {error}", *error.args[1:])
+                    raise
             recorder.add(state, info, controls)
             if info.warnings:
                 warned.tell(state.time, info, recorder)
             if callback:
-                callback(state, info)
+                with noted(recorder, k, count, state.time):
+                    callback(state, info)
             advance()
             if interrupted():
                 left = f"interrupted at {state.time:g} of {until:g} s; this is the run so far"
                 warnings.warn(f"{left} (Ctrl-C twice ends the program)", PliantWarning, stacklevel=3)
                 break
     return recorder.run()
+
+
+@contextmanager
+def noted(recorder: Recorder, step: int, count: int, time: float) -> Iterator[None]:
+    """Errors of a step, and of the functions that are called in it, keep their kind; a note says at which `step` of
+    `count` that ends at `time` (s) they arose, and `run` holds the steps that were done.
+    """
+    try:
+        yield
+    except Exception as error:
+        run = recorder.run()
+        with suppress(AttributeError):  # of a class with slots
+            error.run = run  # type: ignore[attr-defined]
+        done = f"`error.run` holds the run so far, {len(run.times) - 1} of {count} steps"
+        error.add_note(f"in step {step} of the simulation, which ends at {time:g} s; {done}")
+        raise
 
 
 class Warned:

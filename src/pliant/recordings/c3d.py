@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from pliant.core.declared import declared
 from pliant.core.errors import FileFormatError, UnitError
 from pliant.core.types import FloatArray
 from pliant.core.units import LENGTH_UNITS, metres_per
@@ -61,6 +62,7 @@ class _Numbers:
         return np.asarray(np.frombuffer(data, f"{self.order}f4"), np.float64)
 
 
+@declared
 def load_c3d(path: str | Path, *, unit: str | None = None) -> Recording:
     """The markers of a C3D file: `points` (frames, markers, 3) in m, `rate` in Hz, `labels`; gaps are NaN.
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from pliant.core.checks import positive
+from pliant.core.declared import declared
 from pliant.core.errors import FileFormatError, InputError
 from pliant.core.types import FloatArray
 from pliant.core.units import metres_per
@@ -19,6 +20,7 @@ _GAPS = frozenset(("", "nan", "na", "null", "-"))
 """What stands in the cell of a marker that was not seen."""
 
 
+@declared
 def load_csv(
     path: str | Path, *, unit: str, time: int | None = 0, first: int = 1, rate: float | None = None,
     labels: Sequence[str] | None = None, delimiter: str = ",",
@@ -32,6 +34,8 @@ def load_csv(
     scale = metres_per(unit)
     if time is None and rate is None:
         raise InputError("a table without a column of time needs rate=…, the frames a second")
+    if not delimiter:
+        raise InputError("delimiter must be one or more characters, such as ','; it is empty")
     table = _numbers(Path(path), delimiter)
     columns = table.shape[1]
     if not 0 <= first < columns or not 0 <= (time or 0) < columns:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from pliant.core.checks import finite_array, positive
+from pliant.core.checks import finite_array, positive, shown
 from pliant.core.errors import InputError
 from pliant.core.one_line import one_line
 from pliant.core.types import FloatArray, IndexArray
@@ -38,6 +38,8 @@ class BoundMarkers:
     radius: float = 1e-9
 
     def __post_init__(self) -> None:
+        if not hasattr(self.world, "models"):
+            raise InputError(f"world of markers must be a pl.World, scene.compile(), got {shown(self.world)}")
         feet = finite_array("feet of markers", self.feet, shape=(None, 3))
         offsets = np.zeros_like(feet) if self.offsets is None else finite_array("offsets of markers", self.offsets)
         if offsets.shape != feet.shape:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pliant.core.checks import positive
+from pliant.core.checks import number_array, positive, shown
 from pliant.core.errors import InputError
 from pliant.core.one_line import one_line
 from pliant.core.types import BoolArray, FloatArray
@@ -32,7 +32,9 @@ class Recording:
     labels: tuple[str, ...]
 
     def __post_init__(self) -> None:
-        points = np.array(self.points, np.float64)
+        points = np.array(number_array("points of a recording", self.points))
+        if not isinstance(self.labels, (tuple, list)) or not all(isinstance(label, str) for label in self.labels):
+            raise InputError(f"labels of a recording must be a list of texts, got {shown(self.labels)}")
         if points.ndim != 3 or points.shape[2] != 3:
             raise InputError(f"points of a recording must have the shape (frames, markers, 3), got {points.shape}")
         points[~np.isfinite(points).all(axis=2)] = np.nan  # a marker of which a coordinate is missing was not seen

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from pliant.core.checks import finite_array
+from pliant.core.checks import finite_array, number_array
+from pliant.core.declared import declared
 from pliant.core.errors import InputError, UnitError
 from pliant.core.one_line import one_line
 from pliant.core.types import FloatArray
@@ -48,6 +49,7 @@ class Registration:
         return np.asarray(np.asarray(points, float) @ self.rotation.T + self.translation)
 
 
+@declared
 def register(measured: Any, reference: Any) -> Registration:
     """The rigid motion of least squares that brings `measured` (n, 3), m, onto `reference` (n, 3), m.
 
@@ -55,7 +57,7 @@ def register(measured: Any, reference: Any) -> Registration:
     different size, as of another unit, are an error.
     """
     wanted = finite_array("reference of a registration", reference, shape=(None, 3))
-    given = np.asarray(measured, np.float64)
+    given = number_array("measured points", measured)
     if given.shape != wanted.shape:
         raise InputError(f"measured points must have the shape {wanted.shape} of the reference, got {given.shape}")
     seen = np.isfinite(given).all(axis=1)

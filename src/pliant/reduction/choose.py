@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from pliant.core.checks import positive
+from pliant.core.declared import declared
 from pliant.core.errors import ConvergenceError, InputError
 from pliant.core.extras import blank_figure
 from pliant.core.one_line import one_line
@@ -72,6 +73,7 @@ class BasisChoice:
         return Path(path)
 
 
+@declared
 def choose_basis(
     training: Any, held_out: Any, *, tolerance: float, seed: int,
     ranks: Sequence[int] | None = None, whole_curve: bool = False, progress: bool | None = None,

@@ -14,6 +14,7 @@ from typing import Literal
 import numpy as np
 
 from pliant.core.checks import positive
+from pliant.core.declared import declared
 from pliant.core.errors import InputError, PliantWarning
 from pliant.core.one_line import one_line
 from pliant.core.types import FloatArray
@@ -52,6 +53,7 @@ class ModeChoice:
         return float(self.errors[min(self.subspace.size, len(self.errors) - 1)])
 
 
+@declared
 def choose_modes(
     model: VolumeModel, snapshots: Snapshots, *, tolerance: float, curvature: bool = False, seed: int = 0
 ) -> ModeChoice:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from pliant.core.checks import positive, positive_count
+from pliant.core.declared import declared
 from pliant.core.errors import InputError
 from pliant.core.one_line import one_line
 from pliant.core.types import FloatArray, IndexArray
@@ -42,6 +43,7 @@ class ConeBasis:
         return self.basis.shape[1]
 
 
+@declared
 def cone_basis(snapshots: Any, *, tolerance: float, largest: int | None = None) -> ConeBasis:
     """Choose `snapshots` (contacts, snapshots) ≥ 0, N, until all are non-negative combinations of the chosen ones up to
     `tolerance` of the largest 2-norm (usual 1e-1 … 1e-3), or until there are `largest` of them.

@@ -15,6 +15,7 @@ import numpy as np
 from scipy import linalg
 
 from pliant.core.checks import positive
+from pliant.core.declared import declared
 from pliant.core.errors import InputError
 from pliant.core.threads import one_blas_thread
 from pliant.core.types import FloatArray
@@ -22,6 +23,7 @@ from pliant.reduced import Subspace
 from pliant.reduction.pod import Pod, displacements
 
 
+@declared
 def curved(found: Pod, snapshots: Any, *, smoothing: float = 1e-6) -> Subspace:
     """The curved subspace over the modes of `found` that follows snapshots (s, n, 3), m.
 

@@ -18,6 +18,7 @@ import numpy as np
 from scipy import linalg
 
 from pliant.core.checks import positive
+from pliant.core.declared import declared
 from pliant.core.errors import InputError
 from pliant.core.threads import one_blas_thread
 from pliant.core.types import FloatArray
@@ -34,6 +35,7 @@ _DROPPED = 1e-7
 """Combinations of training equations below this fraction of the largest are dropped as redundant."""
 
 
+@declared
 def ecsw(
     model: VolumeModel, subspace: Subspace, snapshots: Any, *, tolerance: float = 1e-2, stiffness: bool = True
 ) -> Subspace:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from pliant.constraints.contact_memory import ContactMemory
+from pliant.core.declared import declared
 from pliant.core.errors import InputError
 from pliant.core.provenance import provenance
 from pliant.core.types import IndexArray
@@ -25,6 +26,7 @@ iteration to a tolerance may alternate between two contact sets; `Snapshots.resi
 """
 
 
+@declared
 def experiments(
     world: World, plan: Plan, *, stepper: Any = None, folder: str | Path | None = None,
     workers: int | None = None, progress: bool | None = None, spread: bool = True,

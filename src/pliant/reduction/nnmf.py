@@ -16,6 +16,7 @@ from typing import Any, Literal
 import numpy as np
 
 from pliant.core.checks import finite_array, positive, positive_count
+from pliant.core.declared import declared
 from pliant.core.errors import InputError
 from pliant.core.one_line import one_line
 from pliant.core.status import Status
@@ -61,6 +62,7 @@ class Factorization:
         return self.basis.shape[1]
 
 
+@declared
 def nnmf(
     snapshots: Any, *, rank: int, seed: int, method: Method = "hals",
     restarts: int = 1, tolerance: float = 1e-4, iterations: int = 150,
@@ -93,6 +95,7 @@ def nnmf(
         return part.finished(found)
 
 
+@declared
 def nnmf_family(
     snapshots: Any, *, ranks: Sequence[int], seed: int,
     restarts: int = 0, tolerance: float = 1e-4, iterations: int = 150,
@@ -172,7 +175,7 @@ def _checked(S: FloatArray, rank: Any, method: str, restarts: int, tolerance: fl
             f"rank {count} exceeds the {S.shape[0]} contacts or the {S.shape[1]} snapshots: more modes than that "
             "reduce nothing; record more snapshots or take a smaller rank"
         )
-    if method not in ("hals", "als"):
+    if not isinstance(method, str) or method not in ("hals", "als"):
         raise InputError(f'method must be "hals" or "als", got {method!r}')
     if isinstance(restarts, bool) or not isinstance(restarts, int) or restarts < 0:
         raise InputError(f"restarts must be a whole number ≥ 0, got {restarts!r}")

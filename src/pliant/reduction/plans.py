@@ -197,6 +197,7 @@ def plackett_burman(
     return _plan(chosen, kind, plackett_burman_levels(len(chosen)), low, amplitude, steps)
 
 
+@declared
 def full_factorial(
     world: World, amplitude: Any = 0.02, steps: int = 120, *,
     levels: int = 2, low: Any = 0.0, actuators: Handles = None, kind: Any = None,
@@ -206,6 +207,7 @@ def full_factorial(
     return _plan(chosen, kind, full_factorial_levels(len(chosen), levels), low, amplitude, steps)
 
 
+@declared
 def fractional_factorial(
     world: World, generators: str, amplitude: Any = 0.02, steps: int = 120, *,
     low: Any = 0.0, actuators: Handles = None, kind: Any = None,

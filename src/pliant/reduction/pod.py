@@ -15,6 +15,7 @@ import numpy as np
 from scipy import linalg, sparse
 
 from pliant.core.checks import finite_array, positive, positive_count
+from pliant.core.declared import declared
 from pliant.core.errors import InputError
 from pliant.core.one_line import one_line
 from pliant.core.types import FloatArray, IndexArray
@@ -67,6 +68,7 @@ class Pod:
         return Subspace(model.spec, self.modes, rest=model.rest, point_count=model.points.count)
 
 
+@declared
 def pod(
     model: VolumeModel, snapshots: Any, *, product: str = "mass", tolerance: float = 1e-3, size: int | None = None
 ) -> Pod:

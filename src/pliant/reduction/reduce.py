@@ -24,6 +24,7 @@ from pliant.constraints.contact_memory import ContactMemory
 from pliant.constraints.facing import FacingPair
 from pliant.constraints.keys import contact_row_keys
 from pliant.core.checks import positive
+from pliant.core.declared import declared
 from pliant.core.errors import InputError, PliantError, PliantWarning
 from pliant.core.types import FloatArray
 from pliant.reduced import ContactBasis, ReducedPair, Subspace, contact_points
@@ -43,6 +44,7 @@ MOST_EQUATIONS = 2400
 """Most training equations (snapshots × modes) for integration points: more take minutes and change few points."""
 
 
+@declared
 def reduce(
     world: World, plan: Plan | Snapshots, *,
     contact_tolerance: float | None = None, motion_tolerance: float | None = None,
@@ -99,6 +101,7 @@ def reduce(
     return fast
 
 
+@declared
 def contact_bases(
     world: World, snapshots: Snapshots, *, tolerance: float,
     method: Literal["nnmf", "cone"] = "nnmf", guards: int = 0, depth: float = 0.01, seed: int = 0,
@@ -126,6 +129,7 @@ def contact_bases(
     return found
 
 
+@declared
 def subspaces(
     world: World, snapshots: Snapshots, *, tolerance: float, curvature: bool = False, seed: int = 0
 ) -> list[Subspace]:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from pliant.core.checks import finite_array, positive
+from pliant.core.declared import declared
 from pliant.core.errors import InputError
 from pliant.core.one_line import one_line
 from pliant.core.types import FloatArray, IndexArray
@@ -80,12 +81,14 @@ class Symmetry:
         return image
 
 
+@declared
 def with_symmetric_forces(snapshots: Any, symmetries: Sequence[Symmetry]) -> FloatArray:
     """`snapshots` (contacts, s), N, and beside them those of all `symmetries`, (contacts, s (1 + symmetries)), N."""
     S = finite_array("snapshots", snapshots, shape=(None, None))
     return np.hstack([S, *(symmetry.forces(S) for symmetry in symmetries)])
 
 
+@declared
 def closed_group(generators: Sequence[Sequence[int]]) -> list[IndexArray]:
     """All permutations that the `generators` make together, without the identity, each (k,)."""
     count = len(generators[0]) if generators else 0

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from pliant.core.checks import positive_count
+from pliant.core.declared import declared
 from pliant.core.errors import InputError
 from pliant.core.one_line import one_line
 from pliant.core.threads import one_blas_thread
@@ -122,6 +123,7 @@ class Validation:
         return "\n".join(lines)
 
 
+@declared
 def validate(
     fast: World, full: World, plan: Plan | None = None, *, runs: int = 4, stepper: Any = None, seed: int = 1
 ) -> Validation:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from pliant.core.checks import checked_stepper
 from pliant.core.errors import InputError
 from pliant.review.bodies import body_findings
 from pliant.review.finding import Finding
@@ -31,6 +32,8 @@ def check(thing: Scene | World, *, stepper: Any = None) -> list[Finding]:
     world = thing.compile() if isinstance(thing, Scene) else thing
     if not isinstance(world, World):
         raise InputError(f"check() takes a scene or a world, got a {type(thing).__name__}")
+    if stepper is not None:
+        checked_stepper(stepper)
     found = list(_findings(world, stepper))
     return sorted(found, key=lambda finding: not finding.fault)
 

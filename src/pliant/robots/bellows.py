@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from pliant.core.checks import positive_count
+from pliant.core.declared import declared
 from pliant.core.errors import InputError
 from pliant.materials import Material
 from pliant.mesh import Mesh, regions
@@ -17,6 +18,7 @@ from pliant.models.volume import Rayleigh, Volume
 from pliant.robots.robot import DAMPING, Marker, Robot, check_lengths, hollows, silicone
 
 
+@declared
 def bellows(
     *,
     radius: float = 0.018,

@@ -15,6 +15,7 @@ from pliant.core.types import FloatArray
 from pliant.materials import Material
 from pliant.mesh import Mesh, regions
 from pliant.mesh.elements import ElementName
+from pliant.mesh.estimate import MOST_CELLS
 from pliant.mesh.lattice import Lattice, grid_triangles
 from pliant.mesh.structured import cell_counts
 from pliant.models.volume import Rayleigh, Volume
@@ -102,6 +103,8 @@ def _mesh(
     y: FloatArray = np.linspace(-0.5 * width, 0.5 * width, across + 1, dtype=np.float64)
     z = np.concatenate([np.linspace(0.0, height - back, deep + 1), np.linspace(height - back, height, backs + 1)[1:]])
     base_cells = max(1, round(1.2 * along * base / phalanx))
+    if base_cells > MOST_CELLS:
+        raise InputError(f"the base of the finger, {base:g} m, is too long for phalanges of {phalanx:g} m: give metres")
     blocks = [_block(0.0, base, base_cells, y, z, height - back, (0.0, 0.5 * notch))]
     for index in range(count):
         start = base + index * phalanx

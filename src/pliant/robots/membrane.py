@@ -16,6 +16,7 @@ import numpy as np
 from pliant.actuators import Cavity
 from pliant.actuators.values import VolumeRatio
 from pliant.core.checks import non_negative, positive, positive_count
+from pliant.core.declared import declared
 from pliant.core.errors import InputError
 from pliant.core.one_line import one_line
 from pliant.core.types import FloatArray
@@ -79,6 +80,7 @@ class Membrane:
         return rest[upper], state.points(self.sheet)[upper]
 
 
+@declared
 def membrane(
     *,
     size: float = 0.250,

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from pliant.core.checks import non_negative, positive, positive_count
+from pliant.core.declared import declared
 from pliant.core.types import BoolArray, FloatArray
 from pliant.materials import Material
 from pliant.materials.silicones import ecoflex_00_30
@@ -28,6 +29,7 @@ _HEIGHT, _HALF_WIDTH, _BASE, _PITCH, _TIP = 20, 5, 12, 10, 12
 """Height along y, half width along z, length before the first slot, pitch of slots, length after the last, mm."""
 
 
+@declared
 def pneumatic_finger(
     *,
     chamber_count: int = 6,

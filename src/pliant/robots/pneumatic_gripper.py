@@ -16,6 +16,7 @@ import numpy as np
 from pliant.actuators import Cavity
 from pliant.actuators.values import VolumeRatio
 from pliant.core.checks import positive, positive_count
+from pliant.core.declared import declared
 from pliant.core.errors import InputError
 from pliant.core.one_line import one_line
 from pliant.core.types import FloatArray
@@ -62,6 +63,7 @@ class PneumaticGripper:
         return volume_ratios(self.cavities, ratios)
 
 
+@declared
 def pneumatic_gripper(
     *,
     finger_count: int = 3,

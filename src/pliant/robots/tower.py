@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from pliant.core.declared import declared
 from pliant.core.errors import InputError
 from pliant.materials import Material
 from pliant.mesh import Mesh, regions
@@ -16,6 +17,7 @@ _HINGES = (((-1, None), (0, None)), ((0, 1), (0, None)), ((0, None), (-1, None))
 """Cells along x and y that bridge each slot, from the lowest up: at +x, −x, +y and −y."""
 
 
+@declared
 def tower(
     *,
     width: float = 0.040,

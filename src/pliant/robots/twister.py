@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from pliant.core.checks import positive_count
+from pliant.core.checks import positive_count, shown
+from pliant.core.declared import declared
 from pliant.core.errors import InputError
 from pliant.core.types import BoolArray, FloatArray
 from pliant.materials import Material, MooneyRivlin
@@ -31,6 +32,7 @@ BEGIN, END, TURNS = 15e-3, 75e-3, -1.0
 """Ends of the chamber along the rod, m, and its turns between them."""
 
 
+@declared
 def twister(
     *,
     cells: Any = (2, 2, 48),
@@ -56,6 +58,8 @@ def twister(
     material
         None: the paper's Ecoflex 00-30, Mooney–Rivlin with 41.8 and 10.6 kPa, ν = 0.49, 1070 kg/m³.
     """
+    if not isinstance(cells, (tuple, list)) or len(cells) != 3:
+        raise InputError(f"cells of a twister must be three whole numbers, got {shown(cells)}")
     inside, outside, along = (positive_count(f"cells[{k}] of a twister", n) for k, n in enumerate(cells))
     if along % 6:
         raise InputError(f"cells along a twister must be a multiple of 6, so that its chamber fits, got {along}")

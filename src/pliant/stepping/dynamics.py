@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from dataclasses import KW_ONLY, dataclass, field
 
-from pliant.core.checks import positive, positive_count
+from pliant.core.checks import positive, positive_count, time_step
 from pliant.core.errors import InputError
 from pliant.core.status import Status
 from pliant.core.threads import pinned_threads
@@ -32,7 +32,7 @@ class DynamicStepper:
     workspace: Workspace = field(default_factory=Workspace, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        positive("dt", self.dt, unit="s")
+        time_step("dt", self.dt)
         positive_count("newton_iterations", self.newton_iterations)
         positive_count("threads", self.threads)
         if self.tolerance is not None:

@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Literal
 
-from pliant.core.checks import positive, positive_count
+from pliant.core.checks import positive, positive_count, time_step
 from pliant.core.errors import InputError
 from pliant.core.one_line import one_line
 from pliant.core.status import Status
@@ -76,7 +76,7 @@ class QuasiStatic:
         if not isinstance(self.viscoelastic, str) or self.viscoelastic not in ("relaxed", "instantaneous"):
             raise InputError(f'viscoelastic must be "relaxed" or "instantaneous", got {self.viscoelastic!r}')
         if self.dt is not None:
-            positive("dt", self.dt, unit="s")
+            time_step("dt", self.dt)
         if self.newton_iterations is not None:
             positive_count("newton_iterations", self.newton_iterations)
 

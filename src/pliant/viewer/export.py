@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pliant.core.checks import positive, positive_count
+from pliant.core.checks import positive, positive_count, shown
 from pliant.core.declared import declared
 from pliant.core.errors import InputError
 from pliant.core.progress import progress_bar
@@ -30,6 +30,8 @@ KINDS: dict[str, str] = {
     ".npz": "the run itself",
 }
 """Endings of files that a run is written to, each with one line."""
+LARGEST_SIDE = 16_384
+"""Most pixels of a side of a picture: more than memory and players take."""
 _USUAL_FPS: dict[str, Any] = {".html": 50.0, ".gif": 25.0, ".mp4": 30.0, ".png": None, ".glb": 30.0, ".gltf": 30.0}
 """Default instants per second, 1/s: pages interpolate, GIF allows at most 50, players expect 30; None takes all."""
 
@@ -61,6 +63,11 @@ def export(
     """
     target = Path(path)
     kind = checked_kind(target)
+    if not isinstance(size, (tuple, list)) or len(size) != 2:
+        raise InputError(f"size must be two whole numbers, width and height in pixels, got {shown(size)}")
+    for side in size:
+        if positive_count("size", side) > LARGEST_SIDE:
+            raise InputError(f"size must be at most {LARGEST_SIDE} pixels a side, got {side}")
     if not isinstance(run, Run):
         raise InputError(f"pl.export writes a Run, as pl.simulate returns it, not a {type(run).__name__}")
     if kind == ".npz":
@@ -70,24 +77,24 @@ def export(
     if kind == ".csv":
         return run.save_curves(target)
     look: dict[str, Any] = {"color": "plain" if "gl" in kind else color, "opacity": opacity, "cut": cut}
-    shown = shown_run(run, fps=_USUAL_FPS[kind] if fps is None else fps, **look)
+    film = shown_run(run, fps=_USUAL_FPS[kind] if fps is None else fps, **look)
     title = title or ", ".join(body.name for body in run.bodies)
     if kind == ".html":
-        shown_as: dict[str, Any] = {"title": title, "stats": _statistics(run), "floor": shown.floor}
-        return write_page(target, surfaces=shown.surfaces, times=shown.times, **shown_as)
+        shown_as: dict[str, Any] = {"title": title, "stats": _statistics(run), "floor": film.floor}
+        return write_page(target, surfaces=film.surfaces, times=film.times, **shown_as)
     if kind in (".glb", ".gltf"):
-        return write_gltf(target, shown, title=title)
-    with progress_bar("draw", strip or len(shown.times), shown=progress) as advance:
+        return write_gltf(target, film, title=title)
+    with progress_bar("draw", strip or len(film.times), shown=progress) as advance:
         drawn: dict[str, Any] = {"size": size, "tick": advance}
         if kind != ".png":
             write = write_gif if kind == ".gif" else write_mp4
-            return write(target, shown, fps=fps or _USUAL_FPS[kind], **drawn)
+            return write(target, film, fps=fps or _USUAL_FPS[kind], **drawn)
         if strip is not None:
-            return write_strip(target, shown, count=strip, **drawn)
-    count, last = 4 if poses is None else positive_count("poses", poses), len(shown.times) - 1
-    frames = sorted({round(float(i)) for i in np.linspace(0, last, count)}) if count > 1 else [last]
-    still: dict[str, Any] = {"title": title, "size": size, "floor": shown.floor}
-    return write_picture(target, surfaces=shown.surfaces, frames=frames, times=shown.times, **still)
+            return write_strip(target, film, count=strip, **drawn)
+    count, last = 4 if poses is None else positive_count("poses", poses), len(film.times) - 1
+    frames = sorted({round(float(i)) for i in np.linspace(0, last, min(count, last + 1))}) if count > 1 else [last]
+    still: dict[str, Any] = {"title": title, "size": size, "floor": film.floor}
+    return write_picture(target, surfaces=film.surfaces, frames=frames, times=film.times, **still)
 
 
 def checked_kind(path: Path) -> str:

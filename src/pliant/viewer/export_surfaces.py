@@ -45,6 +45,8 @@ def chosen_frames(times: FloatArray, fps: float | None) -> IndexArray:
     if fps is None or len(times) < 2:
         return np.arange(len(times))
     span = float(times[-1] - times[0])
+    if positive("fps", fps, unit="1/s") * float(np.diff(times).min()) > 2.0:  # every frame is near to an instant
+        return np.arange(len(times))
     count = max(2, int(np.floor(span * positive("fps", fps, unit="1/s"))) + 1)
     wanted = np.linspace(times[0], times[-1], count)
     after = np.clip(np.searchsorted(times, wanted), 1, len(times) - 1)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
+from pliant.core.declared import declared
 from pliant.core.errors import InputError
 from pliant.world.world import World
 
@@ -35,6 +36,7 @@ class Training:
         return part
 
 
+@declared
 def reduced(world: World, reductions: Sequence[Reduction]) -> World:
     """`world` with every model and constraint that one of `reductions` covers replaced by its reduced one.
 

@@ -168,6 +168,8 @@ class Scene:
             raise InputError(f"attach takes the body first: scene.attach(body, {short(a)}, …), not the obstacle")
         if a is None:
             raise InputError("attach takes a body first, got None")
+        if a is b:
+            raise InputError(f"{short(a)} cannot be attached to itself; give the other body, or None for the world")
         for thing in (a, b):
             known = (*self._bodies, *(() if thing is a else self._parts[Obstacle]))
             if thing is not None and all(thing is not other for other in known):
@@ -239,6 +241,8 @@ class Scene:
         for body in getattr(thing, "bodies", None) or ((thing.body,) if hasattr(thing, "body") else ()):
             if all(body is not other for other in self._bodies):
                 raise InputError(f"add the body {name_of(body)} to the scene before its {type(thing).__name__}")
+        if any(other is thing for other in self._parts[kind]):
+            raise InputError(f"{short(thing)} is in the scene already; make another one of the same values")
         self._parts[kind].append(thing)
 
     def _model(self, body: Body, actuators: Sequence[ActuatorRows]) -> Model:

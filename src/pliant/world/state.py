@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pliant.core.checks import finite_array
+from pliant.core.declared import declared
 from pliant.core.errors import InputError
 from pliant.core.immutable import KeepsArraysReadOnly, fresh
 from pliant.core.one_line import short
@@ -162,6 +163,7 @@ class State(KeepsArraysReadOnly):
         triples = zip(self.world.models, self.q, self.v, strict=True)
         return sum(model.kinetic_energy(q, v) for model, q, v in triples)
 
+    @declared
     def save(self, path: str | Path) -> Path:
         """Write the state to `path` (.npz, no pickle); `world.load_state` gives the same bits back."""
         from pliant.world.storage import save_state

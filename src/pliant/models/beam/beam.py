@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from pliant.core.checks import as_array, finite_array
+from pliant.core.checks import finite_array, index_array
 from pliant.core.declared import check_declared
 from pliant.core.errors import InputError
 from pliant.core.one_line import one_line
@@ -100,10 +100,7 @@ class Beam(SlenderBody):
         if self.edges is None:
             first = np.arange(max(len(self.node_points) - 1, 0), dtype=np.int32)
             return np.stack([first, first + 1], axis=1)
-        given = as_array(self.edges)
-        if given.ndim != 2 or given.shape[1] != 2 or given.dtype.kind not in "iu":
-            raise InputError(f"edges of {self.name!r} must be whole numbers of shape (m, 2), got {given.shape}")
-        return np.ascontiguousarray(given, np.int32)
+        return index_array(f"edges of {self.name!r}", self.edges, self.node_count, width=2, error=InputError)
 
     @cached_property
     def element_frames(self) -> FloatArray:

@@ -57,17 +57,23 @@ def build_mass(mesh: Mesh, pattern: BlockPattern, density: FloatArray, mass: Any
         nodal = sum_by(mesh.cells, local.sum(axis=2), mesh.node_count)
     if mass is None:
         return Mass(nodal, blocks, pattern)
-    given = finite_array("mass", mass)
-    if (given <= 0.0).any():
-        raise InputError(f"mass must be > 0 kg, got {given.min():g}")
+    given = checked_mass("mass", mass, mesh.node_count, lumped=lumped)
     if given.ndim == 0:
         factor = float(given) / nodal.sum()
         return Mass(nodal * factor, None if blocks is None else blocks * factor, pattern)
-    if given.shape != (mesh.node_count,):
-        raise InputError(f"mass must be a total in kg or one value per node ({mesh.node_count},), got {given.shape}")
-    if not lumped:
-        raise InputError("mass by node is lumped by its nature; leave lumped_mass=True or give the total mass")
     return Mass(given, None, pattern)
+
+
+def checked_mass(name: str, value: Any, node_count: int, *, lumped: bool) -> FloatArray:
+    """A total mass (), kg, or masses (n,) of the nodes, kg."""
+    given = finite_array(name, value)
+    if given.shape not in ((), (node_count,)):
+        raise InputError(f"{name} must be a total in kg or one value per node ({node_count},), got {given.shape}")
+    if (given <= 0.0).any():
+        raise InputError(f"{name} must be > 0 kg, got {given.min():g}")
+    if given.ndim and not lumped:
+        raise InputError(f"{name} by node is lumped by its nature; leave lumped_mass=True or give the total mass")
+    return given
 
 
 def cell_masses(mesh: Mesh, density: FloatArray) -> FloatArray:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from pliant.core.checks import finite_array, non_negative
+from pliant.core.checks import finite_array, non_negative, shown
 from pliant.core.declared import check_declared
 from pliant.core.errors import InputError
 from pliant.core.one_line import one_line
@@ -18,6 +18,7 @@ from pliant.mesh import Mesh
 from pliant.mesh.regions import Region, as_region
 from pliant.models.body import Body, ContactRole
 from pliant.models.pieces import Ends
+from pliant.models.volume.mass import checked_mass
 from pliant.models.volume.points import AntiLocking
 from pliant.models.volume.segments import VolumePieces
 
@@ -37,6 +38,12 @@ class Rayleigh:
         non_negative("mass of Rayleigh", self.mass, unit="1/s")
         if isinstance(self.stiffness, Mapping):  # as pairs, which files hold; the body knows its strains
             object.__setattr__(self, "stiffness", tuple(self.stiffness.items()))
+        if self.differs and not all(isinstance(pair, (tuple, list)) and len(pair) == 2 for pair in self.stiffness):
+            raise InputError(
+                f"stiffness of Rayleigh must be one number (s) or a dictionary, got {shown(self.stiffness)}"
+            )
+        for strain, value in self.stiffness if self.differs else ():
+            non_negative(f"stiffness of Rayleigh for {strain!r}", value, unit="s")
         if not self.differs:
             non_negative("stiffness of Rayleigh", self.stiffness, unit="s")
 
@@ -100,6 +107,8 @@ class Volume(Body):
         check_declared(self)
         for name in ("velocity", "spin"):
             finite_array(f"{name} of {self.name!r}", getattr(self, name), shape=(3,))
+        if self.mass is not None:
+            checked_mass(f"mass of {self.name!r}", self.mass, self.mesh.node_count, lumped=self.lumped_mass)
         if not isinstance(self.inclusions, (tuple, list)) or not all(
             isinstance(one, (tuple, list)) and len(one) == 2 and isinstance(one[1], Material) for one in self.inclusions
         ):

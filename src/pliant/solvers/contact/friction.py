@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from pliant.core.checks import finite_array, positive, positive_count
+from pliant.core.declared import declared
 from pliant.core.errors import ConvergenceError, InputError
 from pliant.core.status import Status
 from pliant.core.types import BoolArray, FloatArray
@@ -28,6 +29,7 @@ from pliant.solvers.contact.friction_iteration import solve_blocks
 from pliant.solvers.contact.result import ComplementarityResult
 
 
+@declared
 def friction(
     W: Any, q: Any, mu: Any, *, dim: int = 3, tolerance: float = 1e-8, warm: Any = None,
     maximum_iterations: int = 50_000, seconds: float | None = None,
@@ -75,7 +77,8 @@ def _validated(
     if len(q) % dim:
         raise InputError(f"q must have dim = {dim} rows for each contact, got {len(q)} rows")
     W = finite_array("W", W, shape=(len(q), len(q)))
-    mu = finite_array("mu", np.broadcast_to(mu, (len(q) // dim,)) if np.ndim(mu) == 0 else mu, shape=(len(q) // dim,))
+    given, count = finite_array("mu", mu), len(q) // dim
+    mu = finite_array("mu", np.full(count, given) if not given.ndim else given, shape=(count,))
     if (mu < 0.0).any():
         worst = int(np.argmin(mu))
         raise InputError(f"mu must be ≥ 0, but mu[{worst}] is {mu[worst]:g}")

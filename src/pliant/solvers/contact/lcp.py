@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from pliant.core.checks import finite_array, positive
+from pliant.core.declared import declared
 from pliant.core.errors import ConvergenceError
 from pliant.core.status import Status
 from pliant.core.threads import one_blas_thread
@@ -17,6 +18,7 @@ from pliant.solvers.contact.principal_pivoting import solve_boxes
 from pliant.solvers.contact.result import ComplementarityResult
 
 
+@declared
 def lcp(M: Any, q: Any, *, tolerance: float = 1e-10) -> ComplementarityResult:
     """Find z ≥ 0 with w = M z + q ≥ 0 and z · w = 0, exactly up to rounding.
 

@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from pliant.core.checks import finite_array, non_negative, positive_count
+from pliant.core.checks import finite_array, non_negative, number_array, positive_count, shown
+from pliant.core.declared import declared
 from pliant.core.errors import ConvergenceError, InputError
 from pliant.core.threads import one_blas_thread
 from pliant.core.types import BoolArray, FloatArray
@@ -69,6 +70,7 @@ def solve_qpcc(
     return _result(problem, scaled, end, bound)
 
 
+@declared
 def qpcc(
     *, W_ea: Any, W_aa: Any, delta_e: Any, W_ec: Any = None, W_ac: Any = None, W_cc: Any = None, delta_a: Any = None,
     delta_c: Any = None, force_lower: Any = -np.inf, force_upper: Any = np.inf, displacement_lower: Any = -np.inf,
@@ -136,11 +138,17 @@ def compliance_problem(
         weight = float(energy_weight_of(np.array(W_aa, order="C"), np.array(W_ea, order="C")))
     else:
         weight = non_negative("energy_weight", energy_weight, unit="m/N")
-    limited = _limited(displacement_lower, displacement_upper, na)
+    force_lower, force_upper, displacement_lower, displacement_upper = (
+        _limits(name, value, na)
+        for name, value in (
+            ("force_lower", force_lower), ("force_upper", force_upper),
+            ("displacement_lower", displacement_lower), ("displacement_upper", displacement_upper),
+        )
+    )  # fmt: skip
+    limited = _limited(displacement_lower, displacement_upper)
     rows = {
         "R_a": W_aa[limited], "R_c": W_ac[limited], "r": moved[limited],
-        "row_lower": np.broadcast_to(displacement_lower, (na,))[limited],
-        "row_upper": np.broadcast_to(displacement_upper, (na,))[limited],
+        "row_lower": displacement_lower[limited], "row_upper": displacement_upper[limited],
     }  # fmt: skip
     return QpccProblem.of(
         E_a=W_ea, E_c=W_ec, e=delta_e, G=weight * W_aa, x_lower=force_lower, x_upper=force_upper, C_a=W_ac.T, W_cc=W_cc,
@@ -148,16 +156,17 @@ def compliance_problem(
     )  # fmt: skip
 
 
-def _limited(lower: Any, upper: Any, count: int) -> BoolArray:
+def _limits(name: str, value: Any, count: int) -> FloatArray:
+    """Limits (count,) of actuators from one number or one for each; ±inf are none."""
+    given = number_array(name, value)
+    if given.shape not in ((), (count,)) or np.isnan(given).any():
+        raise InputError(f"{name} must be a number or numbers of shape ({count},), not NaN, got {shown(value)}")
+    return np.array(np.broadcast_to(given, (count,)))
+
+
+def _limited(lower: FloatArray, upper: FloatArray) -> BoolArray:
     """Which actuators have a displacement limit."""
-    try:
-        low, high = (np.broadcast_to(np.asarray(value, np.float64), (count,)) for value in (lower, upper))
-    except (TypeError, ValueError) as error:
-        raise InputError(
-            f"displacement_lower and displacement_upper must be numbers or have shape ({count},), got "
-            f"{np.shape(lower)} and {np.shape(upper)}"
-        ) from error
-    limited: BoolArray = ~((low == -np.inf) & (high == np.inf))
+    limited: BoolArray = ~((lower == -np.inf) & (upper == np.inf))
     return limited
 
 
