@@ -123,10 +123,11 @@ def _triple(ms: dict[str, float] | None) -> str:
     return "" if ms is None else f"{ms['median_ms']:.1f} / {ms['p99_ms']:.0f} / {ms['max_ms']:.0f}"
 
 
-def write_between(path: Path, table: str) -> None:
-    """Put `table` between the marked lines of the document `path`."""
-    before, _, rest = path.read_text().partition(START)
-    _, mark, after = rest.partition(END)
+def write_between(path: Path, table: str, *, name: str = "soak") -> None:
+    """Put `table` between the lines of the document `path` that are marked with `name`."""
+    start, end = (line.replace("soak", name) for line in (START, END))
+    before, _, rest = path.read_text().partition(start)
+    _, mark, after = rest.partition(end)
     if not mark:
-        raise ValueError(f"{path} has no lines {START!r} and {END!r}")
-    path.write_text(f"{before}{START}\n{table}\n{END}{after}")
+        raise ValueError(f"{path} has no lines {start!r} and {end!r}")
+    path.write_text(f"{before}{start}\n{table}\n{end}{after}")
