@@ -15,7 +15,7 @@ unexport PYTHONDONTWRITEBYTECODE
 GMSH_LIBRARIES := libglu1-mesa libxcursor1 libxft2 libxinerama1 libxfixes3 libxrender1 libgl1 libfontconfig1 libgomp1
 BROWSER := chromium
 
-.PHONY: demo test test-all lint kernels docs wheel wheel-check bench bench-all bench-peers soak clean gmsh-libraries browser
+.PHONY: demo test test-all lint kernels docs wheel wheel-check bench bench-all bench-peers soak mutate clean gmsh-libraries browser
 
 demo: $(VENV)/.demo gmsh-libraries
 	$(BIN)/pliant warmup "inverse problems" "rigid bodies and supports"
@@ -69,6 +69,10 @@ bench-all: $(VENV)/.all gmsh-libraries
 # Ten simulated minutes of every robot, hours by the clock; `make soak` again continues where it was ended.
 soak: $(VENV)/.all gmsh-libraries
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.soak --folder out/soak --write docs/reliability.md
+
+# Deliberate faults, then mutations at random, against the tests that can notice; continues where it was ended.
+mutate: $(VENV)/.all gmsh-libraries kernels
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.mutate --write docs/reliability.md
 
 # Each peer on its own: one that has no wheel for this machine must not keep the others away.
 bench-peers: $(VENV)/.venv

@@ -77,11 +77,14 @@ class Trials:
         if outcome is None or (self._options.again and outcome.verdict == "survived"):
             if time.monotonic() > self._end:
                 return False
-            choices = self._coverage.choices(edit, own=self._options.seconds, others=2.0 * self._options.seconds)
+            choices = self._coverage.choices(edit, own=self._options.seconds, others=self._options.seconds)
             outcome = tried(edit, choices, self.scratch, compiles=is_compiled(edit))
             self._progress.add(edit, outcome)
-            print(f"{outcome.verdict:11} {outcome.seconds:5.1f} s {outcome.tests:4} tests  {edit.room}: {edit.name}"
-                  f" in {edit.path}:{edit.function} {outcome.test}", flush=True)
+            print(
+                f"{outcome.verdict:11} {outcome.seconds:5.1f} s {outcome.tests:4} tests  {edit.room}: {edit.name}"
+                f" in {edit.path}:{edit.function} {outcome.test}",
+                flush=True,
+            )
         (self.faults if deliberate else self.random).append((edit, outcome))
         return True
 
@@ -89,7 +92,9 @@ class Trials:
 def main() -> None:
     """Run or continue, then report."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.mutate", description=__doc__.split("\n")[0])
-    parser.add_argument("--room", action="append", choices=list(ROOMS), help="only this one; may be given several times")
+    parser.add_argument(
+        "--room", action="append", choices=list(ROOMS), help="only this one; may be given several times"
+    )
     parser.add_argument("--trials", type=int, default=30, help="random mutations of each room")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--seconds", type=float, default=15.0, help="processor time of a room's tests in one trial")
@@ -103,10 +108,21 @@ def main() -> None:
     trials = Trials(options)
     ignored = [f"--ignore-glob=*/{name}" for name in APART]
     folders = [str(ROOT / "tests" / name) for name in options.tests]
-    settings = ["-o", "addopts=--import-mode=importlib", "-p", "no:terminal", "-p", "no:xdist", "-p", "no:cacheprovider"]
+    settings = [
+        "-o",
+        "addopts=--import-mode=importlib",
+        "-p",
+        "no:terminal",
+        "-p",
+        "no:xdist",
+        "-p",
+        "no:cacheprovider",
+    ]
     scratch = f"--basetemp={trials.scratch / 'pytest'}"
     try:
-        code = pytest.main([*folders, *ignored, *settings, scratch, "-s", "-m", "not slow", f"--rootdir={ROOT}"], [trials])
+        code = pytest.main(
+            [*folders, *ignored, *settings, scratch, "-s", "-m", "not slow", f"--rootdir={ROOT}"], [trials]
+        )
     finally:
         shutil.rmtree(trials.scratch, ignore_errors=True)
     if code not in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):

@@ -109,7 +109,9 @@ def deliberate_faults(path: Path = FAULTS, root: Path = ROOT) -> list[Edit]:
     for fault in tomllib.loads(path.read_text(encoding="utf-8"))["fault"]:
         source = (root / fault["path"]).read_text(encoding="utf-8")
         if source.count(fault["was"]) != 1:
-            raise ValueError(f"fault {fault['name']!r}: {fault['path']} contains its text {source.count(fault['was'])} times")
+            raise ValueError(
+                f"fault {fault['name']!r}: {fault['path']} contains its text {source.count(fault['was'])} times"
+            )
         start = len(source[: source.index(fault["was"])].encode())
         end = start + len(fault["was"].encode())
         found.append(Edit(fault["path"], start, end, fault["now"], fault["name"], source))

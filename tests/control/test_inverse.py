@@ -386,3 +386,20 @@ def test_forces_of_several_kinds_have_no_common_unit():
         )  # fmt: skip
         found.append(scale[:, None] * G * scale)
     np.testing.assert_allclose(found[1], found[0], rtol=1e-9)
+
+
+def test_contacts_of_an_inverse_start_from_those_of_the_last_step():
+    """A beam that is drawn along a wall: the first contact state tried is that in which the last step ended."""
+    scene, body, cables = beam()
+    wall = scene.add(pl.Obstacle.box(size=(0.3, 0.2, 0.02), center=(0.1, 0.015, 0.041)))
+    scene.collide(body, wall, friction=0.0)
+    tip, world = pl.Effector(body, TIP), scene.compile()
+    step = pl.ImplicitEuler(dt=0.02, solver=pl.Inverse([tip], cables))
+    state, ends = world.initial_state(), []
+    for k in range(5):
+        state, info = step(world, state, {tip: np.add(TIP, (0.0, 1e-3 * k, 4e-3))})
+        path = info.inverse.result.path
+        if ends and ends[-1]:
+            assert path[0][0] == ends[-1]
+        ends.append(path[-1][0])
+    assert len(set(ends)) > 2

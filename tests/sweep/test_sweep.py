@@ -147,3 +147,17 @@ def test_worlds_written_alike_have_the_same_fingerprint():
         return scene.compile()
 
     assert sweep.world_digest(world(1e5)) == sweep.world_digest(world(1e5)) != sweep.world_digest(world(2e5))
+
+
+def test_a_folder_that_does_not_say_what_it_holds_is_refused(tmp_path):
+    options = {"workers": 1, "progress": False}
+    sweep.run(square, cases(2), folder=tmp_path, **options)
+    with pytest.raises(pl.InputError, match=r"another world \(None instead of w\)"):
+        sweep.run(square, cases(2), folder=tmp_path, identity={"world": "w"}, **options)
+    (tmp_path / "sweep.json").unlink()
+    with pytest.raises(pl.InputError, match="do not say what they belong to"):
+        sweep.run(square, cases(2), folder=tmp_path, **options)
+    other = tmp_path / "identified"
+    sweep.run(square, cases(2), folder=other, identity={"world": "w"}, **options)
+    with pytest.raises(pl.InputError, match=r"another world \(w instead of None\)"):
+        sweep.run(square, cases(2), folder=other, **options)
