@@ -1,6 +1,6 @@
 """Mutation testing: would the tests notice if the library did something else?
 
-    python -m benchmarks.mutate [--room NAME] [--trials 30] [--seed 0] [--folder out/mutate] [--wall MINUTES] [--write FILE]
+    python -m benchmarks.mutate [--room NAME] [--trials 30] [--seed 0] [--again] [--wall MINUTES] [--write FILE]
 
 Deliberate faults (`faults.toml`, written by hand) come first, then mutations at sites drawn at random in each room. A
 mutation never touches a file: pytest collects the tests once, and each trial is a forked process in which the code of

@@ -91,8 +91,6 @@ def _of_node(node: ast.AST) -> Iterator[tuple[str, ast.AST | str]]:
             yield "dropped statement", "pass"
         case ast.Assign(targets=[ast.Attribute() | ast.Subscript()]):
             yield "dropped statement", "pass"
-        case ast.If(test=test):
-            pass  # its comparison is a node of its own
 
 
 def _of_call(node: ast.Call) -> Iterator[tuple[str, ast.AST]]:

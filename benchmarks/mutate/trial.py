@@ -10,6 +10,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -49,7 +50,7 @@ def tried(edit: Edit, choices: list[Choice], scratch: Path, *, compiles: bool) -
         except UnswappableError as error:
             say(("unswappable", str(error)))
             return
-        for index, item, failed in _run([choice.item for choice in choices], lambda i: _limit(choices[i], beside)):
+        for index, _, failed in _run([choice.item for choice in choices], lambda i: _limit(choices[i], beside)):
             say(("failed" if failed else "passed", index))
             if failed:
                 return
@@ -139,10 +140,8 @@ def _forked(work: Callable[[Callable[[Any], None]], None], scratch: Path, *, pat
     else:
         yield ("silent", patience)
     os.close(read)
-    try:
+    with suppress(ProcessLookupError):
         os.killpg(process, signal.SIGKILL)  # also what the test left running
-    except ProcessLookupError:
-        pass
     _, status = os.waitpid(process, 0)
     code = os.waitstatus_to_exitcode(status)
     if code not in (0, -signal.SIGKILL):

@@ -172,3 +172,26 @@ def test_a_file_that_names_nodes_that_are_not_there_is_refused(tmp_path, name, c
     np.savez(path, **arrays)
     with pytest.raises(pl.InputError, match=r"run\.npz is not"):
         pl.load(path)
+
+
+def test_the_force_of_one_on_the_other_is_opposite_to_that_of_the_other_on_it():
+    """A ball at rest on a floor: the floor carries its weight upward, the ball presses downward."""
+    scene = pl.Scene(gravity=(0, 0, -10.0))
+    ball = scene.add(pl.RigidBody.sphere(radius=0.01, mass=0.2, position=(0, 0, 0.01), name="ball"))
+    floor = scene.add(pl.Obstacle.plane(name="floor"))
+    scene.collide(ball, floor)
+    run = pl.simulate(scene.compile(), pl.ImplicitEuler(dt=0.01), until=0.03)
+    np.testing.assert_allclose(run.contact_force(ball, floor)[1:], [(0, 0, 2.0)] * 3, atol=1e-9)
+    np.testing.assert_allclose(run.contact_force("floor", "ball")[1:], [(0, 0, -2.0)] * 3, atol=1e-9)
+    np.testing.assert_array_equal(run.contact_force(floor, ball), -run.contact_force(ball, floor))
+    with pytest.raises(InputError, match="do not collide in this run"):
+        run.contact_force(ball, ball)
+
+
+def test_states_of_an_instant_and_of_a_time_move_as_recorded(recorded):
+    _, arm, _, run = recorded
+    assert run.index(0.0549) == run.index(0.0451) == 5
+    state = run.state(at=0.0451)
+    assert state.time == run.times[5]
+    np.testing.assert_array_equal(state.velocities(arm), run.velocities(arm)[5])
+    assert np.abs(run.velocities(arm)[5]).max() > 0.0

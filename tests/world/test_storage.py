@@ -133,7 +133,7 @@ def colliding(gravity=(0.1, 0.0, -3.0), **options):
 
 
 def test_every_option_of_a_collision_is_saved(tmp_path):
-    """The pair is as it was given: friction, margin, exclusions, capacity, overlap, continuous detection; and gravity."""
+    """The pair is as it was given: friction, margin, exclusions, capacity, overlap, continuous; and gravity."""
     world = colliding(exclude=pl.regions.plane(axis="z", at=0.0))
     loaded = pl.load(world.save(tmp_path / "world.npz"))
     (one,), (other,) = world.source.pairs, loaded.source.pairs
@@ -147,7 +147,7 @@ def test_every_option_of_a_collision_is_saved(tmp_path):
 
 
 def test_a_body_of_several_things_is_restored_once_and_limits_stay_infinite(tmp_path):
-    world, arm, cable, _ = build()
+    world, *_ = build()
     loaded = pl.load(world.save(tmp_path / "world.npz"))
     restored = loaded.thing("cable")
     assert restored.body is loaded.thing("arm")
@@ -168,7 +168,7 @@ def test_a_material_with_memory_remembers_in_a_file(tmp_path):
     rubber = pl.materials.Viscoelastic(
         pl.materials.NeoHookean(young=1e5, poisson=0.4, density=1e3), branches=[(0.5, 0.1)]
     )
-    scene, body = bar((0.04, 0.02, 0.02), (2, 1, 1), rubber, gravity=DOWN)
+    scene, _ = bar((0.04, 0.02, 0.02), (2, 1, 1), rubber, gravity=DOWN)
     world, step = scene.compile(), pl.ImplicitEuler(dt=0.02)
     state = world.initial_state()
     for _ in range(3):
