@@ -69,7 +69,8 @@ class Trials:
     def _edits(self) -> Iterator[tuple[Edit, bool]]:
         rooms = self._options.room or list(ROOMS)
         yield from ((edit, True) for edit in deliberate_faults() if not self._options.room or edit.room in rooms)
-        draws = [drawn(room, self._options.trials, self._options.seed) for room in rooms]
+        count, seed, kernels = self._options.trials, self._options.seed, not self._options.python_only
+        draws = [drawn(room, count, seed, kernels=kernels) for room in rooms]
         yield from ((edit, False) for turn in zip(*draws) for edit in turn)
 
     def _try(self, edit: Edit, deliberate: bool) -> bool:
@@ -96,6 +97,7 @@ def main() -> None:
         "--room", action="append", choices=list(ROOMS), help="only this one; may be given several times"
     )
     parser.add_argument("--trials", type=int, default=30, help="random mutations of each room")
+    parser.add_argument("--python-only", action="store_true", help="no kernels: each of their trials compiles")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--seconds", type=float, default=15.0, help="processor time of a room's tests in one trial")
     parser.add_argument("--wall", type=float, default=float("inf"), help="end after so many minutes by the clock")
@@ -108,21 +110,10 @@ def main() -> None:
     trials = Trials(options)
     ignored = [f"--ignore-glob=*/{name}" for name in APART]
     folders = [str(ROOT / "tests" / name) for name in options.tests]
-    settings = [
-        "-o",
-        "addopts=--import-mode=importlib",
-        "-p",
-        "no:terminal",
-        "-p",
-        "no:xdist",
-        "-p",
-        "no:cacheprovider",
-    ]
+    settings = "-o addopts=--import-mode=importlib -p no:terminal -p no:xdist -p no:cacheprovider -s".split()
     scratch = f"--basetemp={trials.scratch / 'pytest'}"
     try:
-        code = pytest.main(
-            [*folders, *ignored, *settings, scratch, "-s", "-m", "not slow", f"--rootdir={ROOT}"], [trials]
-        )
+        code = pytest.main([*folders, *ignored, *settings, scratch, "-m", "not slow", f"--rootdir={ROOT}"], [trials])
     finally:
         shutil.rmtree(trials.scratch, ignore_errors=True)
     if code not in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
@@ -141,7 +132,8 @@ def main() -> None:
 
 def report(faults: list[Result], random: list[Result], options: argparse.Namespace) -> str:
     """Both tables, with the command that repeats them."""
-    about = f"--trials {options.trials} --seed {options.seed}"
+    about = f"--trials {options.trials} --seed {options.seed} --seconds {options.seconds:g}"
+    about += " --python-only" * options.python_only
     return f"""Deliberate faults, written by hand (`benchmarks/mutate/faults.toml`):
 
 {table(faults)}

@@ -16,18 +16,19 @@ _COMPARED = {
     ast.NotIn: (ast.In,),
 }  # fmt: skip
 _EXCHANGED = {ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.FloorDiv: ast.Mult}
+_COMPILED = ("kernel", "inline")
 _CLAMPS = {"min", "max", "minimum", "maximum", "clip", "fmin", "fmax", "abs"}
 _UNSEEN = (ast.Raise, ast.JoinedStr, ast.Assert, ast.Import, ast.ImportFrom, ast.Global)
 """What is not mutated: the words of messages, checks that `-O` drops, names."""
 
 
-def edits_of(path: str, source: str) -> list[Edit]:
-    """Every mutation of a source, in the order of its text."""
+def edits_of(path: str, source: str, *, kernels: bool = True) -> list[Edit]:
+    """Every mutation of a source, in the order of its text; with those of its `kernels` or without."""
     starts = [0]
     for line in source.encode().splitlines(keepends=True):
         starts.append(starts[-1] + len(line))
     found = []
-    for node, operator, new in _mutations(ast.parse(source)):
+    for node, operator, new in _mutations(ast.parse(source), kernels):
         start = starts[node.lineno - 1] + node.col_offset
         end = starts[node.end_lineno - 1] + node.end_col_offset
         text = new if isinstance(new, str) else ast.unparse(new)
@@ -37,12 +38,14 @@ def edits_of(path: str, source: str) -> list[Edit]:
     return found
 
 
-def _mutations(tree: ast.AST) -> Iterator[tuple[ast.AST, str, ast.AST | str]]:
+def _mutations(tree: ast.AST, kernels: bool) -> Iterator[tuple[ast.AST, str, ast.AST | str]]:
     """Nodes inside functions and in values at the top of a module, with the operator and what it makes of them."""
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, ast.ClassDef):
-            yield from _mutations(node)
+            yield from _mutations(node, kernels)
         elif isinstance(node, ast.FunctionDef) and node.name not in ("__repr__", "__getattr__"):
+            if not kernels and any(isinstance(one, ast.Name) and one.id in _COMPILED for one in node.decorator_list):
+                continue
             body = node.body[1:] if ast.get_docstring(node, clean=False) is not None else node.body
             for statement in body:
                 yield from _within(statement)
@@ -117,7 +120,7 @@ def _says_something_else(edit: Edit) -> bool:
     return ast.dump(ast.parse(edit.changed)) != ast.dump(ast.parse(edit.source))
 
 
-def drawn(room: str, count: int, seed: int, root: Path = ROOT) -> list[Edit]:
+def drawn(room: str, count: int, seed: int, *, kernels: bool = True, root: Path = ROOT) -> list[Edit]:
     """`count` mutations of a room, at random but always the same for a seed: the file first (by the root of its size),
     then the operator, then the site, so that neither long files nor constants take all.
     """
@@ -128,7 +131,7 @@ def drawn(room: str, count: int, seed: int, root: Path = ROOT) -> list[Edit]:
     for path in paths:
         name = path.relative_to(root).as_posix()
         by_operator: dict[str, list[Edit]] = {}
-        for edit in edits_of(name, path.read_text(encoding="utf-8")):
+        for edit in edits_of(name, path.read_text(encoding="utf-8"), kernels=kernels):
             by_operator.setdefault(edit.name, []).append(edit)
         if by_operator:
             sites[name] = by_operator

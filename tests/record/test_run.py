@@ -195,3 +195,10 @@ def test_states_of_an_instant_and_of_a_time_move_as_recorded(recorded):
     assert state.time == run.times[5]
     np.testing.assert_array_equal(state.velocities(arm), run.velocities(arm)[5])
     assert np.abs(run.velocities(arm)[5]).max() > 0.0
+
+
+def test_which_steps_compiled_is_saved(recorded, tmp_path):
+    run = replace(recorded[-1], warm=np.arange(10) % 3 > 0)
+    loaded = pl.load(run.save(tmp_path / "run.npz"))
+    np.testing.assert_array_equal(loaded.warm, run.warm)
+    assert loaded.real_time_factor == run.real_time_factor
