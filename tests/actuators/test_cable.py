@@ -274,3 +274,16 @@ def test_guides_of_a_cable_with_friction_obey_eulers_capstan():
     assert turn.min() > 0.1
     np.testing.assert_allclose(rows.upper[1:], 1.0 - np.exp(-0.4 * turn), rtol=1e-9)
     np.testing.assert_allclose(rows.lower[1:], 1.0 - np.exp(0.4 * turn), rtol=1e-9)
+
+
+def test_tubes_of_a_cable_are_in_volumes_alone():
+    scene = pl.Scene()
+    soft = scene.add(pl.Volume(MESH, RUBBER))
+    hard = scene.add(pl.RigidBody.sphere(radius=0.02, mass=0.1, position=(0.3, 0, 0)))
+    through = [(0.01, 0.02, 0.02), (0.19, 0.02, 0.02), (-0.01, 0, 0), (0.01, 0, 0)]
+    cable = pl.Cable((soft, soft, hard, hard), through, guide_stiffness=3.0)
+    (tube,) = cable.guides()
+    assert tube.body is soft
+    assert tube.stiffness == 3.0
+    np.testing.assert_array_equal(tube.points, through[:2])
+    assert pl.Cable(soft, PATH).guides() == []

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import pliant as pl
+from pliant.actuators.drive import span
 from pliant.actuators.limits import Command, Limits
 from pliant.core.errors import InputError
 
@@ -137,3 +138,12 @@ def test_force_and_displacement_change_by_no_more_than_their_rates():
     assert law(True, 2.1)[3] == 2.1
     assert law(False, 0.1)[1:] == pytest.approx((1.5, 2.4, 0.003))
     assert law(False, -0.1, force=1.0)[1:] == pytest.approx((0.5, 1.5, -0.001))
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "expected"),
+    [(-np.inf, np.inf, (-4.0, 4.0, 0.0)), (1.0, 3.0, (1.0, 3.0, 1.0)), (-5.0, -2.0, (-5.0, -2.0, -2.0)),
+     (-1.0, np.inf, (-1.0, 4.0, 0.0))],
+)  # fmt: skip
+def test_a_slider_starts_at_what_is_closest_to_zero(low, high, expected):
+    assert span(low, high, 4.0) == expected

@@ -145,3 +145,10 @@ def test_an_angle_costs_the_square_of_its_length():
     scene.add(ball)
     rows = pl.OrientationEffector(ball, length=0.05, weight=3.0).bound(scene.compile())
     assert rows.spec.weight == pytest.approx(3.0 * 0.05**2)
+
+
+def test_a_circle_has_as_many_positions_as_asked_for_and_closes():
+    path = pl.paths.circle(center=(0, 0, 1), radius=0.5, count=8)
+    assert path.shape == (8, 3)
+    np.testing.assert_allclose(np.roll(path, 4, axis=0), (0, 0, 2) - path, atol=1e-12)
+    np.testing.assert_allclose(np.linalg.norm(path[0] - path[-1]), np.sin(np.pi / 8), rtol=1e-12)

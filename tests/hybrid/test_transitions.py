@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from pliant.hybrid import Contact, Friction, HybridSystem, Mode, Restitution, integrate
+from pliant.hybrid.constraint_rows import slip_directions
 from pliant.hybrid.limit_cycles import LimitCycle
 
 GRAVITY = 9.81
@@ -86,3 +87,9 @@ def test_an_impact_slower_than_the_rest_speed_ends_the_bouncing():
 @pytest.mark.parametrize(("multipliers", "stable"), [((0.9, -0.2), True), ((1.1, 0.2), False), ((0.3, -1.2), False)])
 def test_a_cycle_is_stable_where_every_multiplier_is_inside_the_unit_circle(multipliers, stable):
     assert LimitCycle(None, 1.0, np.array(multipliers)).stable is stable
+
+
+def test_slip_in_a_plane_follows_the_motion_and_on_a_line_the_remembered_sign():
+    slip, remembered = np.array([[0.3, -0.4], [0.0, 0.0]]), np.array([[1.0, 0.0], [0.0, 1.0]])
+    np.testing.assert_allclose(slip_directions(slip, remembered), [[0.6, -0.8], [0.0, 1.0]])
+    np.testing.assert_array_equal(slip_directions(slip[:, :1], -remembered), [[-1.0], [0.0]])

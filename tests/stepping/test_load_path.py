@@ -87,3 +87,13 @@ def test_time_passes_with_the_path():
     assert path.scheme(0.0, 0.5).interval == pytest.approx(0.2)
     assert path.scheme(0.1, 0.5).interval == pytest.approx(0.1)
     assert path.scheme(0.3, 0.5).interval == 0.0
+
+
+def test_prescribed_values_are_approached_along_the_path():
+    """A linear constraint goes from what its sum is to its value."""
+    scene, body = bar()
+    end = pl.regions.plane(axis="x", at=0.1)
+    pull = scene.add(pl.LinearConstraint(pl.Term(body, (1, 0, 0), region=end, pick="mean"), value=4e-3, name="pull"))
+    world = scene.compile()
+    path = path_of(world, world.initial_state(), {})
+    assert [path.values(s)[pull].amount for s in (0.0, 0.25, 0.5)] == pytest.approx([0.0, 1e-3, 2e-3], abs=1e-15)

@@ -161,3 +161,10 @@ def test_a_folder_that_does_not_say_what_it_holds_is_refused(tmp_path):
     sweep.run(square, cases(2), folder=other, identity={"world": "w"}, **options)
     with pytest.raises(pl.InputError, match=r"another world \(w instead of None\)"):
         sweep.run(square, cases(2), folder=other, **options)
+
+
+def test_one_missing_case_needs_no_other_process(tmp_path):
+    sweep.run(square, cases(3), folder=tmp_path, workers=1, progress=False)
+    (tmp_path / "case_00001.npz").unlink()
+    results = sweep.run(square, cases(3), folder=tmp_path, workers=4, progress=False)
+    assert {int(r["worker"]) for r in results} == {os.getpid()}
