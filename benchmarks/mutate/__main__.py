@@ -28,6 +28,9 @@ TESTS = (
 )  # fmt: skip
 """Folders of tests that run in the process of a trial; examples, documents and commands start others."""
 APART = ("test_browser.py", "test_page.py")
+"""Files of tests that start a browser."""
+UNUSED = ("terminal", "xdist", "cacheprovider")
+"""Plugins of pytest that trials do without."""
 
 
 class Trials:
@@ -110,10 +113,12 @@ def main() -> None:
     trials = Trials(options)
     ignored = [f"--ignore-glob=*/{name}" for name in APART]
     folders = [str(ROOT / "tests" / name) for name in options.tests]
-    settings = "-o addopts=--import-mode=importlib -p no:terminal -p no:xdist -p no:cacheprovider -s".split()
+    without = ["--override-ini=addopts=--import-mode=importlib", *(f"-pno:{name}" for name in UNUSED)]
     scratch = f"--basetemp={trials.scratch / 'pytest'}"
     try:
-        code = pytest.main([*folders, *ignored, *settings, scratch, "-m", "not slow", f"--rootdir={ROOT}"], [trials])
+        code = pytest.main(
+            [*folders, *ignored, *without, scratch, "-s", "-m", "not slow", f"--rootdir={ROOT}"], [trials]
+        )
     finally:
         shutil.rmtree(trials.scratch, ignore_errors=True)
     if code not in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):

@@ -20,8 +20,8 @@ _COMPILED = ("kernel", "inline")
 _CLAMPS = {"min", "max", "minimum", "maximum", "clip", "fmin", "fmax", "abs"}
 _UNSEEN = (ast.Raise, ast.JoinedStr, ast.Assert, ast.Import, ast.ImportFrom, ast.Global)
 """What is not mutated: the words of messages, checks that `-O` drops, names."""
-_WORDS = {"unit", "what"}
-"""Keywords of checks that are words of their messages."""
+_WORDS = {"unit", "what", "strict"}
+"""Keywords that are words of messages, or checks of what cannot happen."""
 _COPIED = ("src/pliant/hybrid/fmu_slaves/", "src/pliant/solvers/linear/blas.py", "src/pliant/solvers/linear/lapack.py")
 """Files that are copied into units, or run while kernels compile: a trial does not reach them."""
 

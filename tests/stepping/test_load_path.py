@@ -45,6 +45,11 @@ def test_follower_pressures_grow_from_zero():
     path = path_of(world, world.initial_state(), {})
     assert [float(path.values(s)[air]) for s in (0.0, 0.25, 0.5)] == [0.0, 200.0, 400.0]
     assert "at 200 Pa" in path.described(0.25)
+    for pressure in (30.0, -4000.0, 90.0):
+        scene.add(pl.PressureLoad(body, pl.regions.plane(axis="x", at=0.1), pressure))
+    world = scene.compile()
+    said = path_of(world, world.initial_state(), {}).described(0.5)
+    assert [part.split(" at ")[1] for part in said.split(", ")] == ["-2000 Pa", "400 Pa", "45 Pa"]
 
 
 def test_weight_and_dead_loads_of_a_rod_grow_from_what_its_start_carries():

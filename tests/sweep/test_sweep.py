@@ -58,6 +58,7 @@ def test_a_finished_case_is_not_computed_again(tmp_path):
     assert header["identity"] == {"world": "w", "plan": "p"}
     assert header["versions"]["numpy"] == np.__version__
     assert header["date"].startswith("20")
+    assert 0.0 <= header["seconds"] < 10.0
 
 
 def test_an_interruption_loses_only_the_running_case(tmp_path):
@@ -168,3 +169,14 @@ def test_one_missing_case_needs_no_other_process(tmp_path):
     (tmp_path / "case_00001.npz").unlink()
     results = sweep.run(square, cases(3), folder=tmp_path, workers=4, progress=False)
     assert {int(r["worker"]) for r in results} == {os.getpid()}
+
+
+def test_what_is_stored_is_said_where_there_is_a_folder(tmp_path):
+    def fails(case):
+        raise ValueError("no")
+
+    for folder, said in ((None, False), (tmp_path, True)):
+        with pytest.raises(sweep.SweepError) as caught:
+            sweep.run(fails, cases(2), folder=folder, workers=1, progress=False)
+        assert (f"stored in {folder}" in str(caught.value)) is said
+        assert [str(error) for _, error in caught.value.failures] == ["no", "no"]

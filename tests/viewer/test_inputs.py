@@ -7,6 +7,7 @@ import pytest
 
 import pliant as pl
 from pliant.viewer.inputs import Inputs, Range, scalar, world_ranges
+from pliant.viewer.panel import strip_html
 from scenes import bar
 
 
@@ -128,3 +129,9 @@ def test_ranges_of_loads_and_supports():
     control = found[base].control(np.array([0.01, 0.0, 0.02]))
     assert isinstance(control, pl.Displacement)
     np.testing.assert_array_equal(control.value, [0.01, 0.0, 0.02])
+
+
+def test_stages_are_drawn_with_the_costliest_first_and_in_proportion():
+    drawn = strip_html({"cheap": 1e-3, "dear": 3e-3}, [], None)
+    assert 'aria-label="dear 3.00 ms, cheap 1.00 ms"' in drawn
+    assert drawn.index("width:75.0%") < drawn.index("width:25.0%")
