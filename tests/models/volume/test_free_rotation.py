@@ -20,7 +20,7 @@ def test_chords_of_a_rotation_cut_off_what_the_widening_gives_back(model, drift)
     """The middle of two positions h apart, on tangents of rate ω, lies at 1/√(1 + (ωh/2)²) of the radius, about the
     axis through the centre of mass, however that moves.
     """
-    q, h = model.rest + (1.0, 2.0, 3.0), 0.05
+    q, h = np.add(model.rest, (1.0, 2.0, 3.0)), 0.05
     centre = model.mass.nodal @ q / model.mass.total
     S = widening(q, np.cross(SPIN, q - centre) + drift, model.mass, midpoint_scheme(h))
     axis = np.outer(SPIN, SPIN) / 49.0
@@ -35,7 +35,7 @@ def test_a_body_that_hardly_turns_is_not_widened(model):
 
 
 def test_forces_lose_their_moment_and_keep_their_resultant(model):
-    q, mass = model.rest + (1.0, 2.0, 3.0), model.mass.nodal
+    q, mass = np.add(model.rest, (1.0, 2.0, 3.0)), model.mass.nodal
     force = np.random.default_rng(0).normal(size=q.shape)
     left, arms = without_moment(force, q, mass), q - mass @ q / mass.sum()
     np.testing.assert_allclose(np.cross(arms, left).sum(axis=0), 0.0, atol=1e-12)
