@@ -78,7 +78,10 @@ class Trials:
 
     def _try(self, edit: Edit, deliberate: bool) -> bool:
         outcome = self._progress[edit]
-        if outcome is None or (self._options.again and outcome.verdict == "survived"):
+        again = self._options.again
+        if again and outcome is None:
+            return True
+        if outcome is None or (again and outcome.verdict == "survived"):
             if time.monotonic() > self._end:
                 return False
             choices = self._coverage.choices(edit, own=self._options.seconds, others=self._options.seconds)
@@ -105,7 +108,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=15.0, help="processor time of a room's tests in one trial")
     parser.add_argument("--wall", type=float, default=float("inf"), help="end after so many minutes by the clock")
     parser.add_argument("--folder", type=Path, default=Path("out/mutate"), help="where progress is kept")
-    parser.add_argument("--again", action="store_true", help="repeat the survivors")
+    parser.add_argument("--again", action="store_true", help="only repeat the survivors")
     parser.add_argument("--record-only", action="store_true", help="only record what tests call")
     parser.add_argument("--tests", nargs="*", default=TESTS, help="folders of tests")
     parser.add_argument("--write", type=Path, help="document whose marked table is replaced")
