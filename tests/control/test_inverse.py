@@ -50,6 +50,7 @@ def test_a_reachable_target_is_reached():
     assert info.error(tip) == pytest.approx(distance, abs=1e-6)
     assert (info.actuation(cables)[1] >= 0.0).all()
     assert info.inverse.reached(info)
+    assert info.inverse.friction_change == 0.0
     assert info.inverse.text(info).startswith("reached")
 
 

@@ -5,6 +5,7 @@ import pytest
 
 from pliant.hybrid import Contact, Friction, HybridSystem, Mode, Restitution, integrate
 from pliant.hybrid.constraint_rows import slip_directions
+from pliant.hybrid.cubes import falling_cubes
 from pliant.hybrid.limit_cycles import LimitCycle
 
 GRAVITY = 9.81
@@ -93,3 +94,9 @@ def test_slip_in_a_plane_follows_the_motion_and_on_a_line_the_remembered_sign():
     slip, remembered = np.array([[0.3, -0.4], [0.0, 0.0]]), np.array([[1.0, 0.0], [0.0, 1.0]])
     np.testing.assert_allclose(slip_directions(slip, remembered), [[0.6, -0.8], [0.0, 1.0]])
     np.testing.assert_array_equal(slip_directions(slip[:, :1], -remembered), [[-1.0], [0.0]])
+
+
+def test_a_cube_has_the_inertia_of_a_cube():
+    """m a²/6 about every axis."""
+    cube = falling_cubes(positions=[(0.0, 0.0, 1.0)], rotation_vectors=[(0.0, 0.0, 0.0)], side=0.2, mass=3.0)
+    np.testing.assert_allclose(cube.mass(cube.q0), np.diag([3.0] * 3 + [3.0 * 0.04 / 6.0] * 3), atol=1e-12)

@@ -96,3 +96,12 @@ def test_a_fraction_of_the_load_is_a_fraction_of_the_prescribed_motion():
     np.testing.assert_allclose(whole[world.models[0].constrained[:, 0]], np.tile((1e-3, 0.0, 2e-3), (4, 1)))
     np.testing.assert_allclose(trial.loaded(0.25).remaining_motion(), 0.25 * whole, rtol=1e-12)
     assert trial.loaded(0.0).remaining_motion() is None
+
+
+def test_a_body_follows_its_support_in_one_linear_solve():
+    """Without other loads it is carried along as a whole."""
+    scene, body = bar(clamp=None)
+    base = scene.add(pl.Support(body, pl.regions.plane(axis="x", at=0.0)))
+    world, away = scene.compile(), np.array((1e-3, -2e-3, 3e-3))
+    state, _ = pl.QuasiStatic(newton_iterations=1)(world, world.initial_state(), {base: pl.Displacement(away)})
+    np.testing.assert_allclose(state.displacements(body), np.tile(away, (len(world.models[0].rest), 1)), atol=1e-12)

@@ -45,6 +45,7 @@ def test_index_zero_is_the_start_and_each_step_follows(recorded):
 def test_reports_of_the_steps(recorded):
     run = recorded[-1]
     assert run.step_seconds.shape == run.iterations.shape == run.linear_residual.shape == (10,)
+    assert run.warm.shape == (10,)
     assert (run.step_seconds > 0.0).all()
     assert (run.linear_residual < 1e-9).all()
     counted = run.warm if run.warm.any() else np.ones(10, bool)  # kernels may be loaded in the first steps

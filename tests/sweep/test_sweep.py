@@ -106,8 +106,8 @@ def test_a_broken_file_is_computed_again(tmp_path):
 
 
 def test_bad_cases_are_named():
-    with pytest.raises(pl.InputError, match="more than once"):
-        sweep.run(square, [{"x": 1.0}, {"x": 1.0}], workers=1, progress=False)
+    with pytest.raises(pl.InputError, match=r"'x': 1\.0\} occurs more than once"):
+        sweep.run(square, [{"x": 0.0}, {"x": 1.0}, {"x": 1.0}], workers=1, progress=False)
     with pytest.raises(pl.InputError, match="JSON"):
         sweep.run(square, [object()], workers=1, progress=False)
     with pytest.raises(pl.InputError, match="workers"):

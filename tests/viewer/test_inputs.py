@@ -132,6 +132,9 @@ def test_ranges_of_loads_and_supports():
 
 
 def test_stages_are_drawn_with_the_costliest_first_and_in_proportion():
-    drawn = strip_html({"cheap": 1e-3, "dear": 3e-3}, [], None)
-    assert 'aria-label="dear 3.00 ms, cheap 1.00 ms"' in drawn
+    drawn = strip_html({"cheap": 1e-3, "free": 1e-9, "dear": 3e-3}, [], None)
+    assert 'aria-label="dear 3.00 ms, cheap 1.00 ms, free 0.00 ms"' in drawn
+    assert "</i> dear 3.00" in drawn
+    assert "</i> cheap 1.00" in drawn
+    assert "</i> free" not in drawn, "too short to be seen"
     assert drawn.index("width:75.0%") < drawn.index("width:25.0%")
