@@ -404,3 +404,13 @@ def test_contacts_of_an_inverse_start_from_those_of_the_last_step():
             assert path[0][0] == ends[-1]
         ends.append(path[-1][0])
     assert len(set(ends)) > 2
+
+
+def test_the_error_of_several_points_is_their_root_mean_square():
+    """Cables too weak to move anything: two points, 1 and 7 mm from their targets, are 5 mm away."""
+    scene, body, cables = beam(max_force=1e-9)
+    points = np.array([TIP, (0.1, 0.015, 0.015)])
+    both, world = pl.Effector(body, points), scene.compile()
+    step = pl.ImplicitEuler(dt=0.02, solver=pl.Inverse([both], cables))
+    _, info = step(world, world.initial_state(), {both: points + [(0, 1e-3, 0), (0, 0, 7e-3)]})
+    assert info.error(both) == pytest.approx(5e-3, rel=1e-5)
