@@ -19,7 +19,7 @@ from benchmarks.mutate.progress import Progress
 from benchmarks.mutate.report import Result, survivors, table
 from benchmarks.mutate.sites import drawn
 from benchmarks.mutate.swap import functions, kernels, users
-from benchmarks.mutate.trial import package_is_ours, recorded, tried
+from benchmarks.mutate.trial import Outcome, package_is_ours, recorded, tried
 from benchmarks.soak.report import write_between
 
 TESTS = (
@@ -44,7 +44,7 @@ class Trials:
         self._end = time.monotonic() + 60.0 * options.wall
         self.faults: list[Result] = []
         self.random: list[Result] = []
-        self.finished = False
+        self.finished = True
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """Record what tests call, then try the mutations."""
@@ -66,7 +66,10 @@ class Trials:
         for path in files:
             called.update(read_record(record_path(self.folder, path)))
         self._coverage = Coverage(session.items, called)
-        self.finished = all(self._try(edit, deliberate) for edit, deliberate in self._edits())
+        for edit, deliberate in self._edits():
+            outcome = self._tried(edit)
+            if outcome is not None:
+                (self.faults if deliberate else self.random).append((edit, outcome))
         return True
 
     def _edits(self) -> Iterator[tuple[Edit, bool]]:
@@ -76,24 +79,22 @@ class Trials:
         draws = [drawn(room, count, seed, kernels=kernels) for room in rooms]
         yield from ((edit, False) for turn in zip(*draws) for edit in turn)
 
-    def _try(self, edit: Edit, deliberate: bool) -> bool:
-        outcome = self._progress[edit]
-        again = self._options.again
-        if again and outcome is None:
-            return True
-        if outcome is None or (again and outcome.verdict == "survived"):
-            if time.monotonic() > self._end:
-                return False
-            choices = self._coverage.choices(edit, own=self._options.seconds, others=self._options.seconds)
-            outcome = tried(edit, choices, self.scratch, compiles=is_compiled(edit))
-            self._progress.add(edit, outcome)
-            print(
-                f"{outcome.verdict:11} {outcome.seconds:5.1f} s {outcome.tests:4} tests  {edit.room}: {edit.name}"
-                f" in {edit.path}:{edit.function} {outcome.test}",
-                flush=True,
-            )
-        (self.faults if deliberate else self.random).append((edit, outcome))
-        return True
+    def _tried(self, edit: Edit) -> Outcome | None:
+        """How the trial of `edit` ended, now or in an earlier run; None where it is left for a later one."""
+        outcome, again = self._progress[edit], self._options.again
+        done = outcome is not None and (outcome.verdict != "survived" or not again)
+        if done or (again and outcome is None):
+            return outcome
+        if time.monotonic() > self._end:
+            self.finished = False
+            return outcome
+        choices = self._coverage.choices(edit, own=self._options.seconds, others=self._options.seconds)
+        outcome = tried(edit, choices, self.scratch, compiles=is_compiled(edit))
+        self._progress.add(edit, outcome)
+        where = f"{edit.room}: {edit.name} in {edit.path}:{edit.function}"
+        said = f"{outcome.verdict:11} {outcome.seconds:5.1f} s {outcome.tests:4} tests  {where} {outcome.test}"
+        print(said, flush=True)
+        return outcome
 
 
 def main() -> None:
