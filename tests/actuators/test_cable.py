@@ -287,3 +287,5 @@ def test_tubes_of_a_cable_are_in_volumes_alone():
     assert tube.stiffness == 3.0
     np.testing.assert_array_equal(tube.points, through[:2])
     assert pl.Cable(soft, PATH).guides() == []
+    in_the_air = pl.Cable((soft, soft, None, None), through, guide_stiffness=3.0)
+    assert [tube.body for tube in in_the_air.guides()] == [soft]
