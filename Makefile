@@ -14,7 +14,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 GMSH_LIBRARIES := libglu1-mesa libxcursor1 libxft2 libxinerama1 libxfixes3 libxrender1 libgl1 libfontconfig1 libgomp1
 
-.PHONY: demo test test-all test-debug test-minimum test-setup system lock lint kernels docs wheel wheel-check bench bench-all bench-peers soak faults fuzz clean gmsh-libraries
+.PHONY: demo test test-all test-debug test-minimum test-setup system lock lint kernels docs wheel wheel-check bench bench-all bench-peers soak faults fuzz mutate clean gmsh-libraries
 
 demo: $(VENV)/.demo gmsh-libraries
 	$(BIN)/pliant warmup "inverse problems" "rigid bodies and supports"
@@ -111,6 +111,10 @@ faults: $(VENV)/.all
 # Ten thousand mutated files for each reader, hours by the clock; `make fuzz` again continues where it was ended.
 fuzz: $(VENV)/.all gmsh-libraries
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.fuzz --folder out/fuzz --write docs/reliability.md
+
+# Deliberate faults, then mutations at random, against the tests that can notice; continues where it was ended.
+mutate: $(VENV)/.all gmsh-libraries kernels
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.mutate --write docs/reliability.md
 
 # Each peer on its own: one that has no wheel for this machine must not keep the others away.
 bench-peers: $(VENV)/.venv

@@ -7,6 +7,8 @@ from pliant.mesh.lattice import Lattice
 
 DOWN = (0, 0, -9.81)
 RUBBER = pl.materials.Corotated(young=1e5, poisson=0.4, density=1000)
+BEAM, BEAM_TIP = pl.mesh.box((0.2, 0.03, 0.03), (10, 2, 2), symmetric=""), (0.2, 0.015, 0.015)
+_PATHS = {name: (0.015 + 0.012 * y, 0.015 + 0.012 * z) for name, y, z in zip("abcd", (1, 0, -1, 0), (0, 1, 0, -1))}
 SILICONE = pl.materials.NeoHookean(young=1e5, poisson=0.49, density=1e3)
 
 
@@ -51,3 +53,20 @@ def chamber_world(*, plate=None, **contact):
         scene.add(plate)
         scene.collide(body, plate, **contact)
     return scene.compile(), body, chamber
+
+
+def cabled_beam(*, scale=1.0, gravity=0.0, cables="abcd", support=False, **options):
+    """A beam along x with cables near its sides; `scale` multiplies all lengths, with forces and times kept."""
+    scene = pl.Scene(gravity=(0, 0, -gravity * scale))
+    rubber = pl.materials.Corotated(young=2e5 / scale**2, poisson=0.3, density=1e3 / scale**4)
+    clamp = None if support else pl.regions.box((-1e-6 * scale, -1, -1), (1e-6 * scale, 1e3, 1e3))
+    body = scene.add(pl.Volume(BEAM.scaled(scale), rubber, clamp=clamp))
+    made = [
+        scene.add(
+            pl.Cable(
+                body, scale * np.array([(0.0, *_PATHS[n]), (0.1, *_PATHS[n]), (0.2, *_PATHS[n])]), name=n, **options
+            )
+        )
+        for n in cables
+    ]
+    return scene, body, made

@@ -52,6 +52,16 @@ def test_a_free_sliding_rod_accelerates_as_force_over_mass():
     assert info.actuation(drive) == pytest.approx((way, 0.2), rel=1e-9)
 
 
+def test_a_drive_pushes_its_own_rod_whatever_else_is_in_the_scene():
+    scene = pl.Scene()
+    rods = [scene.add(pl.Rod(0.2, 4, base=pl.Slide(), position=(0, y, 0), **ROD)) for y in (0.0, 0.1, 0.2)]
+    drive = scene.add(pl.BaseDrive(rods[1]))
+    world = scene.compile()
+    state, _ = pl.ImplicitEuler(dt=0.01)(world, world.initial_state(), {drive: pl.Force(0.2)})
+    moved = [state.points(rod)[0, 0] for rod in rods]
+    np.testing.assert_allclose(moved, [0.0, 0.01**2 * 0.2 / MASS, 0.0], rtol=1e-9, atol=1e-15)
+
+
 def test_holding_a_sliding_rod_takes_its_weight():
     """Upright on a vertical slide: the base stands where it is told, no faster than max_rate; the force is
     m g, and the same force by command stands still.

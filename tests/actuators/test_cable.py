@@ -1,5 +1,7 @@
 """Cables: the row against finite differences, the law of each control, and what is refused."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -7,6 +9,7 @@ import pliant as pl
 from pliant.constraints import RowLaw, RowView
 from pliant.core.errors import InfeasibleError, InputError, PliantError
 from pliant.models.scheme import euler_scheme
+from pliant.solvers.linear.matrix import BlockMatrix
 from pliant.stepping.bodies import StepBodies
 
 MESH = pl.mesh.box((0.2, 0.05, 0.05), (4, 1, 1))
@@ -237,3 +240,52 @@ def test_a_cut_cable_stays_cut(tmp_path):
     for _ in range(2):
         state, info = step(world, state, {cable: pl.Force(3.0)})
         assert info.actuation(cable)[1] == 0.0
+
+
+def test_the_stiffness_of_a_tension_is_the_derivative_of_its_forces():
+    """λ ∂²L/∂q² by central differences of λ ∂L/∂q, with segments about as long as at rest."""
+    world, _, _ = cabled()
+    constraint, model, rng = world.constraints[0], world.models[0], np.random.default_rng(0)
+    q, lam = MESH.points + 1e-3 * rng.normal(size=MESH.points.shape), np.array([4.0])
+    d = rng.normal(size=MESH.points.shape)
+    for stiffness in (constraint.stiffness, constraint.bounded_stiffness):
+        values = np.zeros((model.pattern.block_count, 3, 3))
+        for _, K in stiffness([q], lam, 0.5):
+            K.add_to(values)
+        forces = [lam[0] * constraint.rows(view_of(world, q + step * d))[0].H[0].toarray() for step in (1e-6, -1e-6)]
+        change = -0.5 * (forces[0] - forces[1]).reshape(q.shape) / 2e-6
+        product = BlockMatrix(model.pattern, values).matvec(d)
+        np.testing.assert_allclose(product, change, atol=1e-5 * np.abs(change).max())
+
+
+def test_guides_of_a_cable_with_friction_obey_eulers_capstan():
+    """Slips are the growth of the length beyond a via point, and the drop of tension is at most that of e^(−μθ)."""
+    world, _, _ = cabled(friction=0.4)
+    constraint, rng = world.constraints[0], np.random.default_rng(2)
+    q = MESH.points + 1e-3 * rng.normal(size=MESH.points.shape)
+    moved = q + 1e-4 * rng.normal(size=q.shape)
+    scheme, state = euler_scheme(0.01), replace(world.initial_state(), q=(q,))
+    rows = StepBodies.begin(world, state, scheme, world.controls(None)).at([moved - q]).assembled().rows
+    pieces = [np.diff(constraint.path([x]), axis=0) for x in (q, moved)]
+    before, after = (np.linalg.norm(piece, axis=1) for piece in pieces)
+    np.testing.assert_allclose(rows.gap[1:], [(after - before)[k:].sum() for k in (1, 2)], rtol=1e-9)
+    units = pieces[1] / after[:, None]
+    turn = np.arccos(np.einsum("si,si->s", units[1:], units[:-1]))
+    assert turn.min() > 0.1
+    np.testing.assert_allclose(rows.upper[1:], 1.0 - np.exp(-0.4 * turn), rtol=1e-9)
+    np.testing.assert_allclose(rows.lower[1:], 1.0 - np.exp(0.4 * turn), rtol=1e-9)
+
+
+def test_tubes_of_a_cable_are_in_volumes_alone():
+    scene = pl.Scene()
+    soft = scene.add(pl.Volume(MESH, RUBBER))
+    hard = scene.add(pl.RigidBody.sphere(radius=0.02, mass=0.1, position=(0.3, 0, 0)))
+    through = [(0.01, 0.02, 0.02), (0.19, 0.02, 0.02), (-0.01, 0, 0), (0.01, 0, 0)]
+    cable = pl.Cable((soft, soft, hard, hard), through, guide_stiffness=3.0)
+    (tube,) = cable.guides()
+    assert tube.body is soft
+    assert tube.stiffness == 3.0
+    np.testing.assert_array_equal(tube.points, through[:2])
+    assert pl.Cable(soft, PATH).guides() == []
+    in_the_air = pl.Cable((soft, soft, None, None), through, guide_stiffness=3.0)
+    assert [tube.body for tube in in_the_air.guides()] == [soft]

@@ -42,6 +42,15 @@ def test_bend_of_a_circle_is_its_angle(degrees):
     assert sagitta == pytest.approx(radius * (1.0 - np.cos(0.5 * spanned)), rel=0.03)
 
 
+def test_each_piece_has_its_own_bend():
+    world, body, _ = finger(3)
+    rows = next(each for each in world.constraints if each.name == "tendon")
+    q = bent(body, np.radians(40.0))
+    bends, sagitta = rows.middles[0].bends(rows.path([q]), q)
+    assert bends == pytest.approx([np.radians(20.0 * 0.975)] * 2, rel=0.05)
+    assert sagitta == pytest.approx((LENGTH / np.radians(40.0) - 0.004) * (1.0 - np.cos(0.5 * bends)), rel=0.05)
+
+
 def test_a_piece_across_a_bend_is_reported_and_more_via_points_mend_it():
     texts = []
     for via_count in (2, 11):

@@ -7,6 +7,7 @@ import pliant as pl
 from pliant.actuators.cavity import hollow_surfaces
 from pliant.constraints import RowLaw, RowView
 from pliant.core.errors import InputError, MeshError, PliantError
+from pliant.solvers.linear.matrix import BlockMatrix
 
 RUBBER = pl.materials.NeoHookean(young=1e5, poisson=0.4, density=1e3)
 
@@ -127,3 +128,38 @@ def test_a_pressure_beyond_the_limit_names_the_limit():
     world, _, cavity = hollow(max_pressure=1e4)
     with pytest.raises(InputError, match="its max_pressure is 10000 Pa"):
         world.controls({cavity: pl.Pressure(2e4)})
+
+
+@pytest.mark.parametrize("element", ["tet4", "hex8"])
+def test_the_stiffness_of_a_pressure_is_the_derivative_of_its_forces(element):
+    """−p ∂²V/∂q² by central differences of p ∂V/∂q: of a closed chamber it is symmetric, so exact."""
+    world, body, _ = hollow(element)
+    constraint, model, rng = world.constraints[0], world.models[0], np.random.default_rng(0)
+    q, pressure = body.mesh.points + 2e-4 * rng.normal(size=body.mesh.points.shape), 700.0
+    values = np.zeros((model.pattern.block_count, 3, 3))
+    for index, K in constraint.stiffness([q], np.array([pressure]), 0.5):
+        assert index == 0
+        K.add_to(values)
+    d = rng.normal(size=q.shape)
+    forces = [pressure * constraint.rows(view_of(world, q + step * d))[0].H[0].toarray() for step in (1e-7, -1e-7)]
+    change = (forces[0] - forces[1]).reshape(q.shape) / 2e-7
+    product = BlockMatrix(model.pattern, values).matvec(d)
+    np.testing.assert_allclose(product, -0.5 * change, atol=1e-6 * np.abs(change).max())
+
+
+def test_the_growth_of_a_chamber_begins_at_zero_and_a_ratio_is_relative_to_rest():
+    world, body, cavity = hollow()
+    constraint = world.constraints[0]
+    assert constraint.displacement([body.mesh.points]) == pytest.approx(0.0, abs=1e-18)
+    for ratio in (1.0, 1.2):
+        rows, _ = constraint.rows(view_of(world, body.mesh.points, {cavity: pl.values.VolumeRatio(ratio)}))
+        assert rows.target[0] == pytest.approx((ratio - 1.0) * constraint.rest_volume, rel=1e-9, abs=1e-18)
+
+
+def test_the_slider_of_a_chamber_ends_at_its_limits():
+    _, _, cavity = hollow(min_pressure=-2e3, max_pressure=7e3)
+    span = cavity.control_range()
+    assert (span.low, span.high, span.start, span.missing) == (-2e3, 7e3, 0.0, "")
+    _, _, cavity = hollow(max_growth=1e-6)
+    span = cavity.control_range()
+    assert (span.unit, span.low, span.high) == ("m³", 0.0, 1e-6)

@@ -94,3 +94,13 @@ def test_a_length_ratio_is_for_cables_in_one_body():
         pl.Cable(body, points).command(pl.LengthRatio(-1.0))
     with pytest.raises(pl.InputError, match="pull_point"):
         pl.Cable(body, points, pull_point=(-0.01, 0.0, 0.0)).command(pl.LengthRatio(0.9))
+
+
+def test_the_slider_of_a_layer_goes_as_far_in_as_out():
+    _, _, layer = layered(max_growth=1e-4)
+    span = layer.control_range()
+    assert (span.unit, span.low, span.high, span.start) == ("m²", -1e-4, 1e-4, 0.0)
+    assert layer.command(span.make(span.high)).amount == 1e-4
+    _, _, usual = layered()
+    span = usual.control_range()
+    assert 0.0 < span.high == -span.low < usual.rest_area

@@ -5,6 +5,8 @@ import pytest
 
 import pliant as pl
 from archives import of_version_1
+from pliant.actuators.drive import span
+from pliant.actuators.limits import Command, Limits
 from pliant.core.errors import InputError
 
 
@@ -119,3 +121,26 @@ def test_files_with_limits_per_step(tmp_path, limit):
             pl.load(path)
     else:
         assert pl.load(path).thing("cable").max_rate == np.inf
+
+
+def test_force_and_displacement_change_by_no_more_than_their_rates():
+    """From 2 N and 1 mm, in 0.1 s at 5 N/s and 0.02 m/s, whatever is asked for, and never beyond the bounds."""
+    limits = Limits(0.0, 2.4, least=-1.0, most=1.0, force_rate=5.0, rate=0.02)
+
+    def law(by_force, amount, force=2.0):
+        return limits.law(Command(by_force, amount), 0.1, lambda: 0.001, lambda: force)
+
+    assert law(True, 9.0)[3] == pytest.approx(2.5)
+    assert law(True, 0.0)[3] == pytest.approx(1.5)
+    assert law(True, 2.1)[3] == 2.1
+    assert law(False, 0.1)[1:] == pytest.approx((1.5, 2.4, 0.003))
+    assert law(False, -0.1, force=1.0)[1:] == pytest.approx((0.5, 1.5, -0.001))
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "expected"),
+    [(-np.inf, np.inf, (-4.0, 4.0, 0.0)), (1.0, 3.0, (1.0, 3.0, 1.0)), (-5.0, -2.0, (-5.0, -2.0, -2.0)),
+     (-1.0, np.inf, (-1.0, 4.0, 0.0))],
+)  # fmt: skip
+def test_a_slider_starts_at_what_is_closest_to_zero(low, high, expected):
+    assert span(low, high, 4.0) == expected

@@ -270,3 +270,10 @@ def test_tendons_are_for_rods():
     block = pl.Volume(pl.mesh.box((1, 1, 1), (1, 1, 1)), pl.materials.Corotated(young=1e5, poisson=0.3, density=1e3))
     with pytest.raises(pl.InputError, match=r"none: give a pl\.Cable"):
         pl.Tendon(block, (0.0, 0.005))
+
+
+def test_a_tendon_ends_with_its_rod():
+    """An end beyond the rod by rounding is its end."""
+    body = pl.Rod(LENGTH, 2, **ROD)
+    tendon = pl.Tendon(body, (0.005, 0.0), start=0.1, end=LENGTH * (1.0 + 5e-10))
+    np.testing.assert_array_equal(tendon.ends, [0.1, 0.15, LENGTH])

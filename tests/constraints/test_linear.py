@@ -284,3 +284,21 @@ def test_bad_constraints(make, text):
 
     with pytest.raises(pl.PliantError, match=text):
         compiled()
+
+
+def test_the_rate_of_a_constraint_is_the_change_of_its_sum_over_the_step():
+    scene = pl.Scene()
+    scene.add(pl.LinearConstraint([pl.Term(block(scene), (1, 0, 2), region=RIGHT)]))
+    world = scene.compile()
+    constraint, q = world.constraints[0], world.models[0].rest
+    change = 1e-3 * np.random.default_rng(0).normal(size=q.shape)
+    view = RowView.of(world.models, [q + change], start=[q], moved=[change], dt=0.02)
+    rows, _ = constraint.rows(view)
+    before, _ = constraint.rows(RowView.of(world.models, [q]))
+    np.testing.assert_allclose(constraint.rates(view, rows, None), (rows.gap - before.gap) / 0.02, rtol=1e-9)
+
+
+@pytest.mark.parametrize("points", [[(0.0, 0.0)], [(0.0, 0.0, np.nan)], "here"])
+def test_points_of_a_term_are_checked(points):
+    with pytest.raises(pl.InputError, match="points of a Term"):
+        pl.Term(block(pl.Scene()), (1, 0, 0), points=points)

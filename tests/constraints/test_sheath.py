@@ -155,3 +155,17 @@ def test_what_does_not_fit_is_said():
     scene.add(pl.Sheath(outer, other, places=[0.2]))
     with pytest.raises(pl.InputError, match=r"places of 'sheath' must be in 0 … 0\.1 m"):
         scene.compile()
+
+
+def test_friction_of_a_sheath_feels_the_motion_along_its_axis():
+    """The third row of a station is the slip since the start of the step, along the axis."""
+    world, *_ = bent_pair()
+    start = [model.initial()[0] for model in world.models]
+    moved = [x.copy() for x in start]
+    moved[1][0] += (1e-4, -2e-4, 3e-4)  # the base of the inner one
+    view = RowView.of(world.models, moved, dt=0.01, start=start)
+    rows, _ = world.constraints[0].rows(view)
+    slips = rows.gap.reshape(-1, 3)[:, 2]
+    predicted = (rows.H[1] @ np.concatenate([[1e-4, -2e-4, 3e-4], np.zeros(rows.H[1].shape[1] - 3)])).reshape(-1, 3)
+    assert np.abs(slips).max() > 1e-5
+    np.testing.assert_allclose(slips, predicted[:, 2], rtol=1e-6, atol=1e-12)

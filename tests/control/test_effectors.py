@@ -117,3 +117,38 @@ def test_paths():
     np.testing.assert_allclose(steps, 0.25)
     with pytest.raises(InputError, match="two points"):
         pl.paths.through([(0, 0, 0)], count=4)
+
+
+def test_what_is_measured_at_rest_is_where_it_began():
+    """The mean of points, and the rotation of a body that was added turned, have no error towards the initial state."""
+    scene = pl.Scene()
+    body = scene.add(pl.Volume(MESH, RUBBER, clamp=pl.regions.plane(axis="x", at=0.0)))
+    ball = scene.add(pl.RigidBody.sphere(radius=0.01, mass=0.1, position=(0.3, 0, 0), rotation=(0.4, -0.2, 0.7)))
+    points = np.array([(0.1, 0.01, 0.02), (0.05, 0.02, 0.01)])
+    mean, turn = pl.Effector(body, points, barycentre=True), pl.OrientationEffector(ball, length=0.05)
+    along = pl.Effector(body, points[0], directions=(0, 0, 2))
+    world = scene.compile()
+    q = world.initial_state().q
+
+    def error(effector, target):
+        return effector.bound(world).measure.error(q, effector.target(target))
+
+    np.testing.assert_allclose(error(mean, points.mean(axis=0)), 0.0, atol=1e-15)
+    np.testing.assert_allclose(error(turn, (0.0, 0.0, 0.0)), 0.0, atol=1e-12)
+    np.testing.assert_allclose(error(along, points[0] - (0.0, 0.0, 0.003)), [0.003])
+
+
+def test_an_angle_costs_the_square_of_its_length():
+    """The cost of an error φ is w (length φ)²."""
+    _, _, ball, _ = bodies()
+    scene = pl.Scene()
+    scene.add(ball)
+    rows = pl.OrientationEffector(ball, length=0.05, weight=3.0).bound(scene.compile())
+    assert rows.spec.weight == pytest.approx(3.0 * 0.05**2)
+
+
+def test_a_circle_has_as_many_positions_as_asked_for_and_closes():
+    path = pl.paths.circle(center=(0, 0, 1), radius=0.5, count=8)
+    assert path.shape == (8, 3)
+    np.testing.assert_allclose(np.roll(path, 4, axis=0), (0, 0, 2) - path, atol=1e-12)
+    np.testing.assert_allclose(np.linalg.norm(path[0] - path[-1]), np.sin(np.pi / 8), rtol=1e-12)

@@ -187,3 +187,11 @@ def test_an_array_has_the_size_that_it_announces(tmp_path, shape):
         entry.write(bytes(16))
     with pytest.raises(InputError, match="damaged"):
         read_archive(path, "pliant run 1", what="a saved run")
+
+
+def test_arrays_by_columns_come_back_as_they_were(tmp_path):
+    by_columns = np.asfortranarray(np.arange(24.0).reshape(2, 3, 4))
+    write_archive(tmp_path / "a.npz", "test 1", {"a": by_columns, "b": by_columns.T})
+    _, arrays = read_archive(tmp_path / "a.npz", "test 1", what="a test")
+    np.testing.assert_array_equal(arrays["a"], by_columns)
+    np.testing.assert_array_equal(arrays["b"], by_columns.T)

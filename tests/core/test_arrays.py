@@ -3,7 +3,7 @@
 import numpy as np
 from scipy import sparse
 
-from pliant.core.arrays import csr, stacked, transposed_product
+from pliant.core.arrays import add_product, csr, stacked, transposed_product
 
 
 def test_csr_is_the_matrix_of_its_arrays():
@@ -35,3 +35,19 @@ def test_stacked_rows_of_parts_with_none_one_and_two_rows():
     parts = [sparse.csr_matrix(np.arange(3.0 * rows).reshape(rows, 3) + 1.0) for rows in (1, 2, 0)]
     made = stacked(parts)
     np.testing.assert_array_equal(made.toarray(), np.vstack([part.toarray() for part in parts]))
+
+
+def test_rows_with_wide_indices_are_stacked():
+    """SciPy's index arrays have 64 bits after some operations."""
+    parts = [sparse.random(3, 6, density=0.5, format="csr", random_state=k) for k in (0, 1)]
+    for part in parts:
+        part.indices, part.indptr = part.indices.astype(np.int64), part.indptr.astype(np.int64)
+    made = stacked(parts)
+    assert made.indptr.dtype == made.indices.dtype == np.int32
+    np.testing.assert_array_equal(made.toarray(), np.vstack([part.toarray() for part in parts]))
+
+
+def test_a_product_is_added_to_what_is_there():
+    H, x, total = sparse.random(5, 8, density=0.4, format="csr", random_state=2), np.arange(8.0), np.arange(5.0)
+    add_product(H, x.reshape(2, 4), total)
+    np.testing.assert_allclose(total, np.arange(5.0) + H @ x, atol=1e-15)

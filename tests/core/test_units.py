@@ -17,3 +17,10 @@ def test_metres(unit, metres):
 def test_unknown_units_list_the_known_ones(unit):
     with pytest.raises(UnitError, match="'mm'"):
         metres_per(unit)
+
+
+@pytest.mark.parametrize(
+    ("unit", "metres"), [("m", 1.0), ("dm", 0.1), ("cm", 0.01), ("mm", 0.001), ("um", 1e-6), ("in", 0.0254)]
+)
+def test_every_unit_has_its_length(unit, metres):
+    assert metres_per(unit) == pytest.approx(metres, rel=1e-15)

@@ -53,3 +53,21 @@ def test_a_wrong_ending_is_refused(tmp_path):
         pl.hybrid.export_fmu(pl.hybrid.bouncing_ball(), tmp_path / "ball.zip")
     with pytest.raises(pl.InputError, match="version must be"):
         pl.hybrid.export_fmu(pl.hybrid.bouncing_ball(), tmp_path / "ball.fmu", version="1.0")
+
+
+def test_variables_of_a_unit_are_those_of_their_coordinates(tmp_path):
+    """Two masses without contacts, pushed by 3 and −1 N: each coordinate moves by its own input, step after step."""
+    cloudpickle = pytest.importorskip("cloudpickle", reason="cloudpickle is not installed")
+    from pliant.hybrid.fmu_model import UnitModel
+
+    pair = pl.hybrid.HybridSystem(q0=[0.1, 0.2], v0=[0.0, 0.5], mass=[2.0, 4.0], inputs=np.eye(2))
+    (tmp_path / "system.pkl").write_bytes(cloudpickle.dumps((pair, {})))
+    unit = UnitModel(tmp_path)
+    for k, force in enumerate((3.0, -1.0)):
+        unit.writer(k)(force)
+    assert [unit.reader(k)() for k in range(2)] == [3.0, -1.0]
+    for start in (0.0, 0.5):
+        assert unit.step(start, 0.5)
+    values = {output.name: output.read() for output in unit.outputs()}
+    expected = {"q[1]": 0.1 + 0.75, "v[1]": 1.5, "q[2]": 0.2 + 0.5 - 0.125, "v[2]": 0.25}
+    assert values == pytest.approx(expected, rel=1e-9)

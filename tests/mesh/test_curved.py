@@ -101,3 +101,12 @@ def test_a_finer_ball_is_rounder():
     volumes = [sphere(1.0, cells=(2 * k, k)).cell_volumes().sum() for k in (1, 2, 4)]
     errors = 4.0 / 3.0 * np.pi - np.array(volumes)
     assert (errors[:-1] / errors[1:] > 3.0).all()
+
+
+def test_edges_inside_a_quadratic_cylinder_stay_straight():
+    mesh = cylinder(0.01, 0.03, cells=(2, 3), element="tet10")
+    ends = mesh.cells[:, mesh.table.edges].reshape(-1, 2)
+    middles = mesh.points[mesh.cells[:, 4:].ravel()]
+    outside = (np.linalg.norm(mesh.points[ends][..., :2], axis=2) > 0.01 * (1 - 1e-9)).all(axis=1)
+    assert 20 < outside.sum() < len(ends)
+    np.testing.assert_allclose(middles[~outside], mesh.points[ends[~outside]].mean(axis=1), atol=1e-15)

@@ -202,3 +202,11 @@ def test_importing_the_room_loads_neither_meshio_nor_gmsh():
     script = "import sys, pliant.mesh; print(sorted({'meshio', 'gmsh'} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_a_file_without_a_signature_is_what_its_ending_says(tmp_path):
+    path = tmp_path / "part.med"
+    path.write_bytes(b"\x89HDF\r\n\x1a\n" + bytes(100))
+    assert file_format(path) == "med"
+    with pytest.raises(MeshError, match="of no known mesh format"):
+        file_format(path.rename(tmp_path / "part.xyzw"))

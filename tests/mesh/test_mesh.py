@@ -8,6 +8,7 @@ from scipy.spatial.transform import Rotation
 
 from pliant.core.errors import InputError, MeshError
 from pliant.mesh import Mesh, box, drop_unused_nodes
+from pliant.mesh.mesh import rotation_matrix
 
 PIVOT = np.array((0.1, 0.0, 0.0))
 CORNERS = np.array([(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1)], dtype=float)
@@ -187,3 +188,9 @@ def test_copies_through_pickle_stay_read_only(beam):
     skin = pickle.loads(pickle.dumps(beam.surface()))
     assert (skin.triangles == beam.surface().triangles).all()
     assert not skin.triangles.flags.writeable
+
+
+@pytest.mark.parametrize("matrix", [0.9 * np.eye(3), 1.1 * np.eye(3), np.diag([1.0, 1.0, -1.0]), np.ones((3, 3))])
+def test_what_is_no_rotation_is_refused(matrix):
+    with pytest.raises(InputError, match="not a rotation matrix"):
+        rotation_matrix(matrix)

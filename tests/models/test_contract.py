@@ -9,6 +9,7 @@ from pliant.materials import Tangent
 from pliant.models.model import StepStart
 from pliant.models.scheme import Scheme, euler_scheme
 from pliant.reduction import pod
+from pliant.stepping.bodies import StepBodies
 from pliant.world.reduced import reduced
 from scenes import bar
 
@@ -83,3 +84,24 @@ def test_supports_of_a_reduced_body_bear_what_those_of_the_whole_body_do():
     held = [trial.full_residual(trial.residual(), None).r[trial.model.constrained].reshape(-1, 3) for trial in r]
     np.testing.assert_allclose(held[1], held[0], rtol=0, atol=1e-12)
     assert np.abs(held[0]).max() > 0.0
+
+
+def test_a_fraction_of_the_load_is_a_fraction_of_the_prescribed_motion():
+    scene, body = bar(clamp=None)
+    base = scene.add(pl.Support(body, pl.regions.plane(axis="x", at=0.0)))
+    world = scene.compile()
+    controls = world.controls({base: pl.Displacement((1e-3, 0.0, 2e-3))})
+    trial = StepBodies.begin(world, world.initial_state(), EULER, controls).trials[0]
+    whole = trial.remaining_motion()
+    np.testing.assert_allclose(whole[world.models[0].constrained[:, 0]], np.tile((1e-3, 0.0, 2e-3), (4, 1)))
+    np.testing.assert_allclose(trial.loaded(0.25).remaining_motion(), 0.25 * whole, rtol=1e-12)
+    assert trial.loaded(0.0).remaining_motion() is None
+
+
+def test_a_body_follows_its_support_in_one_linear_solve():
+    """Without other loads it is carried along as a whole."""
+    scene, body = bar(clamp=None)
+    base = scene.add(pl.Support(body, pl.regions.plane(axis="x", at=0.0)))
+    world, away = scene.compile(), np.array((1e-3, -2e-3, 3e-3))
+    state, _ = pl.QuasiStatic(newton_iterations=1)(world, world.initial_state(), {base: pl.Displacement(away)})
+    np.testing.assert_allclose(state.displacements(body), np.tile(away, (len(world.models[0].rest), 1)), atol=1e-12)

@@ -1,6 +1,7 @@
 """A failing simulation names the chamber or the cable, once."""
 
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -51,3 +52,16 @@ def test_a_cable_whose_force_grows_without_bound_is_named():
         world, pulled([1.0, 5.0, 50.0, 300.0])
     )
     assert cause(world, pulled([1.0, 1.1, 1.2, 1.3])) is None
+
+
+@pytest.mark.parametrize(
+    ("before", "last", "said"), [(1.9, 2.3, True), (2.1, 2.2, False), (1.2, 1.9, False), (2.5, 2.7, False)]
+)
+def test_a_chamber_balloons_where_it_is_large_and_grows_fast(before, last, said):
+    """More than twice its volume at rest, and a tenth more than a step before."""
+    rows = SimpleNamespace(spec=SimpleNamespace(name="air"), rest_volume=2e-6)
+    growth = 2e-6 * (np.array([before, last]) - 1.0)
+    told = cause(SimpleNamespace(constraints=[rows]), [RecordedRows(("air",), np.column_stack([growth, [1e3, 2e3]]))])
+    assert (told is not None) is said
+    if said:
+        assert f"it has {last:g} times its volume at rest at 2 kPa, {before:g} times" in told

@@ -46,6 +46,7 @@ def test_index_zero_is_the_start_and_each_step_follows(recorded):
 def test_reports_of_the_steps(recorded):
     run = recorded[-1]
     assert run.step_seconds.shape == run.iterations.shape == run.linear_residual.shape == (10,)
+    assert run.warm.shape == (10,)
     assert (run.step_seconds > 0.0).all()
     assert (run.linear_residual < 1e-9).all()
     counted = run.warm if run.warm.any() else np.ones(10, bool)  # kernels may be loaded in the first steps
@@ -171,3 +172,33 @@ def test_a_file_that_names_nodes_that_are_not_there_is_refused(tmp_path, name, c
     rewritten(path, path, lambda header, arrays: arrays.update({name: change(arrays[name])}))
     with pytest.raises(pl.InputError, match=r"run\.npz is not"):
         pl.load(path)
+
+
+def test_the_force_of_one_on_the_other_is_opposite_to_that_of_the_other_on_it():
+    """A ball at rest on a floor: the floor carries its weight upward, the ball presses downward."""
+    scene = pl.Scene(gravity=(0, 0, -10.0))
+    ball = scene.add(pl.RigidBody.sphere(radius=0.01, mass=0.2, position=(0, 0, 0.01), name="ball"))
+    floor = scene.add(pl.Obstacle.plane(name="floor"))
+    scene.collide(ball, floor)
+    run = pl.simulate(scene.compile(), pl.ImplicitEuler(dt=0.01), until=0.03)
+    np.testing.assert_allclose(run.contact_force(ball, floor)[1:], [(0, 0, 2.0)] * 3, atol=1e-9)
+    np.testing.assert_allclose(run.contact_force("floor", "ball")[1:], [(0, 0, -2.0)] * 3, atol=1e-9)
+    np.testing.assert_array_equal(run.contact_force(floor, ball), -run.contact_force(ball, floor))
+    with pytest.raises(InputError, match="do not collide in this run"):
+        run.contact_force(ball, ball)
+
+
+def test_states_of_an_instant_and_of_a_time_move_as_recorded(recorded):
+    _, arm, _, run = recorded
+    assert run.index(0.0549) == run.index(0.0451) == 5
+    state = run.state(at=0.0451)
+    assert state.time == run.times[5]
+    np.testing.assert_array_equal(state.velocities(arm), run.velocities(arm)[5])
+    assert np.abs(run.velocities(arm)[5]).max() > 0.0
+
+
+def test_which_steps_compiled_is_saved(recorded, tmp_path):
+    run = replace(recorded[-1], warm=np.arange(10) % 3 > 0)
+    loaded = pl.load(run.save(tmp_path / "run.npz"))
+    np.testing.assert_array_equal(loaded.warm, run.warm)
+    assert loaded.real_time_factor == run.real_time_factor

@@ -1,10 +1,13 @@
 """The contract of every stepper: checked input, a new state, an honest report."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import pliant as pl
 from pliant.core.errors import ConvergenceError, InputError
+from pliant.stepping.session import warm_start
 from scenes import loaded_bar
 
 DYNAMIC = [pl.ImplicitEuler, pl.ImplicitMidpoint, pl.DampedMidpoint]
@@ -310,3 +313,12 @@ def test_bodies_factorized_by_two_threads_move_as_by_one(monkeypatch):
         ends.append(state.q)
     for one, two in zip(*ends, strict=True):
         np.testing.assert_array_equal(one, two)
+
+
+def test_forces_of_the_last_step_are_found_again_by_their_keys():
+    scene = pl.Scene()
+    scene.add(pl.RigidBody.sphere(radius=0.01, mass=0.1))
+    start = replace(scene.compile().initial_state(), lam=np.array([3.0, 5.0, 7.0]), keys=np.array([30, 50, 70]))
+    np.testing.assert_array_equal(warm_start(start, np.array([70, 40, 30])), [7.0, 0.0, 3.0])
+    assert warm_start(replace(start, lam=np.zeros(0), keys=np.zeros(0, np.int64)), np.array([30])) is None
+    assert warm_start(replace(start, keys=None), np.array([30])) is None

@@ -58,6 +58,7 @@ def test_a_finished_case_is_not_computed_again(tmp_path):
     assert header["identity"] == {"world": "w", "plan": "p"}
     assert header["made"]["versions"]["numpy"] == np.__version__
     assert header["made"]["date"].startswith("20")
+    assert 0.0 <= header["seconds"] < 10.0
 
 
 def test_an_interruption_loses_only_the_running_case(tmp_path):
@@ -105,8 +106,8 @@ def test_a_broken_file_is_computed_again(tmp_path):
 
 
 def test_bad_cases_are_named():
-    with pytest.raises(pl.InputError, match="more than once"):
-        sweep.run(square, [{"x": 1.0}, {"x": 1.0}], workers=1, progress=False)
+    with pytest.raises(pl.InputError, match=r"'x': 1\.0\} occurs more than once"):
+        sweep.run(square, [{"x": 0.0}, {"x": 1.0}, {"x": 1.0}], workers=1, progress=False)
     with pytest.raises(pl.InputError, match="JSON"):
         sweep.run(square, [object()], workers=1, progress=False)
     with pytest.raises(pl.InputError, match="workers"):
@@ -147,3 +148,35 @@ def test_worlds_written_alike_have_the_same_fingerprint():
         return scene.compile()
 
     assert sweep.world_digest(world(1e5)) == sweep.world_digest(world(1e5)) != sweep.world_digest(world(2e5))
+
+
+def test_a_folder_that_does_not_say_what_it_holds_is_refused(tmp_path):
+    options = {"workers": 1, "progress": False}
+    sweep.run(square, cases(2), folder=tmp_path, **options)
+    with pytest.raises(pl.InputError, match=r"another world \(None instead of w\)"):
+        sweep.run(square, cases(2), folder=tmp_path, identity={"world": "w"}, **options)
+    (tmp_path / "sweep.json").unlink()
+    with pytest.raises(pl.InputError, match="do not say what they belong to"):
+        sweep.run(square, cases(2), folder=tmp_path, **options)
+    other = tmp_path / "identified"
+    sweep.run(square, cases(2), folder=other, identity={"world": "w"}, **options)
+    with pytest.raises(pl.InputError, match=r"another world \(w instead of None\)"):
+        sweep.run(square, cases(2), folder=other, **options)
+
+
+def test_one_missing_case_needs_no_other_process(tmp_path):
+    sweep.run(square, cases(3), folder=tmp_path, workers=1, progress=False)
+    (tmp_path / "case_00001.npz").unlink()
+    results = sweep.run(square, cases(3), folder=tmp_path, workers=4, progress=False)
+    assert {int(r["worker"]) for r in results} == {os.getpid()}
+
+
+def test_what_is_stored_is_said_where_there_is_a_folder(tmp_path):
+    def fails(case):
+        raise ValueError("no")
+
+    for folder, said in ((None, False), (tmp_path, True)):
+        with pytest.raises(sweep.SweepError) as caught:
+            sweep.run(fails, cases(2), folder=folder, workers=1, progress=False)
+        assert (f"stored in {folder}" in str(caught.value)) is said
+        assert [str(error) for _, error in caught.value.failures] == ["no", "no"]

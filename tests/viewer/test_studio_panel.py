@@ -13,7 +13,8 @@ from pliant.viewer.budget import Budget
 from pliant.viewer.live import thing_of
 from pliant.viewer.panel import budget_html
 from pliant.viewer.properties import materials_of
-from pliant.viewer.simulation import LiveSimulation
+from pliant.viewer.shortcuts import Shortcuts
+from pliant.viewer.simulation import SPEEDS, LiveSimulation
 from pliant.viewer.subject import AUTOMATIC, TARGET
 from scenes import swinging_bar
 
@@ -243,3 +244,22 @@ def test_importing_the_studio_loads_no_optional_package():
     script = "import sys, pliant.viewer.live; print({'viser', 'gmsh', 'playwright', 'control'} & set(sys.modules))"
     result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert result.stdout.strip() == "set()"
+
+
+def test_keys_make_it_faster_and_slower_within_the_offered_speeds(monkeypatch):
+    acts, add = {}, Shortcuts.add
+
+    def noted(self, key, text, act, **options):
+        acts[key] = act
+        return add(self, key, text, act, **options)
+
+    monkeypatch.setattr(Shortcuts, "add", noted)
+    with LiveSimulation(thing_of(beam_scene()[0].compile()), port=0) as viewer:
+        start = SPEEDS.index(viewer.speed.value)
+        for key, place in (("K", start + 1), ("J", start), ("J", start - 1)):
+            acts[key](None)
+            assert viewer.speed.value == SPEEDS[place]
+        for key, end in (("J", SPEEDS[0]), ("K", SPEEDS[-1])):
+            for _ in SPEEDS:
+                acts[key](None)
+            assert viewer.speed.value == end

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 import pliant as pl
+from pliant.world.codec import Decoder, Encoder
+from scenes import DOWN, RUBBER, bar
 
 
 def build():
@@ -108,3 +110,72 @@ def test_a_world_keeps_the_scene_as_it_was_compiled(tmp_path):
     with pytest.raises(pl.InputError, match="no object of this world has the name 'floor'"):
         world.thing("floor")
     assert [thing.name for thing, _ in scene.compile().source.things] == ["ball", "floor"]
+
+
+def colliding(gravity=(0.1, 0.0, -3.0), **options):
+    """Two blocks that overlap by 1 mm, with every option of their collision and of their limits set."""
+    scene = pl.Scene(gravity=gravity)
+    blocks = [
+        scene.add(pl.Volume(pl.mesh.box((0.02,) * 3, (2, 2, 2)), RUBBER, name=name),
+                  position=(0, 0, height))
+        for name, height in (("low", 0.0), ("high", 0.019))
+    ]  # fmt: skip
+    scene.collide(*blocks, friction=0.3, margin=2.5e-3, capacity=7, continuous=True, allow_overlap=True, **options)
+    return scene.compile()
+
+
+def test_every_option_of_a_collision_is_saved(tmp_path):
+    """The pair is as it was given: friction, margin, exclusions, capacity, overlap, continuous; and gravity."""
+    world = colliding(exclude=pl.regions.plane(axis="z", at=0.0))
+    loaded = pl.load(world.save(tmp_path / "world.npz"))
+    (one,), (other,) = world.source.pairs, loaded.source.pairs
+    for name in ("friction", "margin", "capacity", "allow_overlap", "continuous"):
+        assert getattr(one, name) == getattr(other, name) is not None, name
+    points = np.random.default_rng(0).uniform(0.0, 0.02, (50, 3)) * (1, 1, 0)
+    assert other.exclude.select(points).all()
+    assert not other.exclude.select(points + 0.01).any()
+    np.testing.assert_array_equal(loaded.gravity, (0.1, 0.0, -3.0))
+    assert loaded.fingerprint == world.fingerprint
+
+
+def test_a_body_of_several_things_is_restored_once_and_limits_stay_infinite(tmp_path):
+    world, *_ = build()
+    loaded = pl.load(world.save(tmp_path / "world.npz"))
+    restored = loaded.thing("cable")
+    assert restored.body is loaded.thing("arm")
+    assert (restored.max_force, restored.max_displacement) == (50.0, np.inf)
+
+
+def test_a_state_at_speed_continues_and_one_of_another_world_is_refused(tmp_path):
+    world = colliding()
+    state = world.initial_state().with_velocities("low", np.full((27, 3), 0.25))
+    path = state.save(tmp_path / "state.npz")
+    np.testing.assert_array_equal(world.load_state(path).v[0], state.v[0])
+    assert world.load_state(path).time == state.time
+    with pytest.raises(pl.InputError, match="a state of another world"):
+        colliding(gravity=(0, 0, 0)).load_state(path)
+
+
+def test_a_material_with_memory_remembers_in_a_file(tmp_path):
+    rubber = pl.materials.Viscoelastic(
+        pl.materials.NeoHookean(young=1e5, poisson=0.4, density=1e3), branches=[(0.5, 0.1)]
+    )
+    scene, _ = bar((0.04, 0.02, 0.02), (2, 1, 1), rubber, gravity=DOWN)
+    world, step = scene.compile(), pl.ImplicitEuler(dt=0.02)
+    state = world.initial_state()
+    for _ in range(3):
+        state, _ = step(world, state)
+    restored = world.load_state(state.save(tmp_path / "state.npz"))
+    np.testing.assert_array_equal(restored.histories[0], state.histories[0])
+    np.testing.assert_array_equal(step(world, restored)[0].q[0], step(world, state)[0].q[0])
+
+
+def test_limits_per_step_of_earlier_files_become_rates():
+    _, _, cable, _ = build()
+    encoder = Encoder()
+    encoded = encoder.encode(cable)
+    del encoded["fields"]["max_rate"]
+    encoded["fields"]["max_variation"] = 1e-3
+    assert Decoder(encoder.arrays, 0.02).decode(encoded).max_rate == pytest.approx(0.05)
+    with pytest.raises(pl.InputError, match=r"make the world again, with max_rate = 0\.001/dt"):
+        Decoder(encoder.arrays).decode(encoded)

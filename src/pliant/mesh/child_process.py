@@ -1,4 +1,4 @@
-"""Readers and Gmsh in a process of their own: on a damaged file or surface they may crash, run for ever or fill the memory.
+"""Readers and Gmsh in a process of their own: on a damaged file they may crash, run for ever or fill the memory.
 
 This holds for the CAD kernel, for Gmsh that fills surfaces, and for the readers of rare mesh formats. While files are
 read, processor time and memory of the process are bounded by the size of the file.

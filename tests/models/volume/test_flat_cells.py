@@ -7,7 +7,7 @@ import pytest
 
 import pliant as pl
 from pliant.core.errors import PliantWarning
-from pliant.models.volume.flat_cells import NOTABLE, bending_stiffness_factor
+from pliant.models.volume.flat_cells import NOTABLE, _distances, bending_stiffness_factor
 
 YOUNG, LENGTH, WIDTH, HEIGHT = 1e6, 0.1, 0.01, 0.002
 
@@ -75,3 +75,17 @@ def test_thickness_is_that_of_the_wall_and_not_of_the_cell():
     """A wide plate of one and of three layers has the same ratio of length to thickness."""
     ratios = [bending_stiffness_factor(pl.mesh.box((0.2, 0.2, 0.01), (10, 10, n)), True)[1] for n in (1, 3)]
     np.testing.assert_allclose(ratios, 2.0, rtol=1e-9)
+
+
+def test_rays_meet_the_nearest_triangle_and_no_other():
+    """Two parallel triangles with legs of 10 and 20 mm, 3 and 5 mm above a grid of origins."""
+    small = np.array([(0.0, 0.0, 3e-3), (0.01, 0.0, 3e-3), (0.0, 0.01, 3e-3)])
+    large = 2.0 * small - (0.0, 0.0, 1e-3)
+    x, y = (each.ravel() for each in np.meshgrid(np.linspace(-4e-3, 0.0223, 9), np.linspace(-3e-3, 0.0217, 8)))
+    origins = np.stack([x, y, np.zeros_like(x)], axis=1)
+    inside = (x > 0.0) & (y > 0.0)
+    expected = np.where(inside & (x + y < 0.01), 3e-3, np.where(inside & (x + y < 0.02), 5e-3, np.inf))
+    assert len(np.unique(expected)) == 3
+    up = np.tile((0.0, 0.0, 1.0), (len(x), 1))
+    np.testing.assert_allclose(_distances(origins, up, np.stack([large, small])), expected, rtol=1e-12)
+    assert np.isinf(_distances(origins, -up, np.stack([large, small]))).all()

@@ -5,6 +5,7 @@ import pytest
 
 import pliant as pl
 from pliant.core.errors import InputError
+from pliant.mesh.conversion import with_edge_nodes
 from pliant.solvers.linear.matrix import BlockMatrix
 
 RUBBER = pl.materials.NeoHookean(young=1e5, poisson=0.4, density=1200.0)
@@ -84,3 +85,10 @@ def test_a_given_mass_by_node_is_taken():
 def test_bad_masses(mass, options, message):
     with pytest.raises(InputError, match=message):
         model(mass=mass, **options)
+
+
+def test_the_lumped_mass_of_a_quadratic_tetrahedron_is_that_of_hinton_rock_and_zienkiewicz():
+    """1/36 of the mass at each corner and 4/27 at the middle of each edge."""
+    points = np.vstack([np.zeros(3), np.eye(3)])
+    mesh = pl.mesh.Mesh(*with_edge_nodes(points, np.array([[0, 1, 2, 3]], np.int32)), element="tet10")
+    np.testing.assert_allclose(model(mesh=mesh).mass.nodal, 200.0 * np.array([1 / 36] * 4 + [4 / 27] * 6), rtol=1e-12)

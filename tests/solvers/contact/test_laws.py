@@ -34,3 +34,12 @@ def test_a_contact_without_friction_is_a_box_whose_tangents_push_nothing():
     assert roles.given.tolist() == [0, 0, 0, 0]
     assert roles.lower[[0, 3]].tolist() == [0, 0]
     assert roles.upper[[0, 3]].tolist() == [INF, INF]
+
+
+def test_a_problem_of_huge_numbers_is_the_same_after_its_check():
+    huge = np.full((2, 2), 1e308)
+    problem = MixedProblem.of(huge, [1.0, 2.0], Law.BOUNDED, lower=[-1.0, -2.0], upper=[3.0, 4.0], target=0.5)
+    with np.errstate(over="ignore"):
+        again = problem.checked()
+    for name in ("W", "delta_free", "law", "mu", "lower", "upper", "target"):
+        np.testing.assert_array_equal(getattr(again, name), getattr(problem, name))

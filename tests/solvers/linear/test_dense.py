@@ -69,3 +69,9 @@ def test_wrong_input_is_refused():
         DenseFactor(np.array([[np.nan]]))
     with pytest.raises(InputError):
         DenseFactor(SYMMETRIC).solve(np.zeros(11))
+
+
+def test_one_unknown():
+    assert DenseFactor(np.array([[4.0]])).solve(np.array([2.0])) == pytest.approx([0.5])
+    with pytest.raises(SingularError, match="unknown 0"):
+        DenseFactor(np.array([[-4.0]]))
