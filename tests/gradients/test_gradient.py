@@ -33,6 +33,7 @@ def test_checkpoints_change_no_bit(checkpoints):
         assert np.array_equal(one, other)
     assert usual.kept <= 7
     assert more.steps == 9
+    assert more.kept == {1: 10, 3: 6, 9: 10, 50: 10}[checkpoints]
 
 
 def test_a_loss_of_ones_own():

@@ -94,7 +94,7 @@ def gradient(
     check_belongs(first, world)
     plan = _Plan.of(stepper, control, until, first)
     kept = ceil(sqrt(plan.count)) if checkpoints is None else positive_count("checkpoints", checkpoints)
-    stretch = ceil(plan.count / min(kept, plan.count))
+    stretch = plan.count if kept >= plan.count else ceil(plan.count / kept)
     gathered = [each.gathered(world, plan.count) for each in parameters]
     return _Adjoint(world, stepper, loss, plan, stretch).run(first, tuple(parameters), gathered)
 

@@ -115,7 +115,10 @@ class VolumeAdjoint:
 
     def _turned(self, w: FloatArray) -> FloatArray:
         """∂(wᵀ K_d(x) dx)/∂x at the middle of the step, (n, 3)."""
-        return self._slope.product(w)
+        made = self._slope.product(w)
+        for bars in self._model.fibres:
+            bars.add_damping_slope(middle_of(self._trial), self._trial.dx, w, made)
+        return made
 
     @cached_property
     def _slope(self) -> DampingSlope:
@@ -132,8 +135,6 @@ def refuse(trial: VolumeTrial) -> None:
         what = "a follower pressure; pressures of a pl.Cavity are differentiated"
     elif trial.follows_rotation:
         what = "a free body that turns, whose rotation a dynamic step takes by itself; clamp it, or use pl.QuasiStatic"
-    elif model.spec.damping.stiffness and trial.scheme.rate and model.fibres:
-        what = "stiffness-proportional damping together with fibres (guide_stiffness)"
     elif model.spec.damping.stiffness and trial.scheme.rate and model.split_at(middle_of(trial)) is not None:
         what = "stiffness-proportional damping and patches of volume (anti_locking, large stretch)"
     else:
