@@ -70,14 +70,17 @@ class _Case:
 
     def __init__(self) -> None:
         self.contacts = 0
-        self._known: dict[tuple[float, float], Any] = {}
+        self._known: dict[tuple[float, float], tuple[Any, Any, list[Any], list[Any]]] = {}
 
     def value(self, *, pull: float = 0.0, young: float = 0.0) -> float:
         """The loss of a run with other numbers, m²."""
         world, loss, control, _ = self._made(pull, young)
-        state = world.initial_state()
+        state, info = world.initial_state(), None
         for k in range(STEPS):
             state, info = self.stepper(world, state, control[k])
+        assert info is not None
+        assert info.lam is not None
+        assert info.assembly is not None
         normal = info.lam[info.assembly.slices[-1]].reshape(-1, 3)[:, 0]
         self.contacts = int((normal > 0.0).sum())
         return float(loss.at(pl.losses.Instant(STEPS, STEPS, state, info)))

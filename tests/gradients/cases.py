@@ -232,3 +232,30 @@ def rigid(seed, steps, *, shape="box", mu=0.3, friction=0.0, q=0.0, v=0.0, gravi
 
 
 RIGID_STEPS = {"q": 1e-5, "v": 1e-4, "gravity": 1e-2, "friction": 1e-4}
+
+
+def towed(seed, steps, *, young=0.0, command=0.0, gravity=0.0):
+    """A rigid body that hangs from the end of a bar by two cables."""
+    rng = np.random.default_rng(seed)
+    scene = pl.Scene(gravity=(gravity, 0, -9.81))
+    body = scene.add(pl.Volume(
+        pl.mesh.box((0.1, 0.02, 0.02), (4, 1, 1)), material("Corotated", 1e5 + young),
+        clamp=pl.regions.plane(axis="x", at=0.0), damping=pl.Rayleigh(stiffness=0.01),
+    ))  # fmt: skip
+    box = scene.add(pl.RigidBody.box(size=(0.02, 0.02, 0.02), mass=0.004, position=(0.09, 0.01, -0.05)))
+    ends = rng.uniform(-0.008, 0.008, (2, 2))
+    cables = [
+        scene.add(pl.Cable((body, box), [(0.09, 0.01 + 0.005 * side, 0.005), (*end, 0.01)], name=f"cable {side}"))
+        for side, end in zip((-1, 1), ends, strict=True)
+    ]
+    world = scene.compile()
+    control = [{each: pl.Displacement((0.002 + command) * (k + 1) / steps) for each in cables} for k in range(steps)]
+    loss = 1e3 * pl.losses.Position((box, np.array([0.0, 0.0, 0.01])), (0.1, 0.0, -0.03), when="always")
+    named = {"young": P.Material(body, "young"), "command": P.Control(cables[0]), "gravity": P.Gravity()}
+    made = Case(
+        world, loss, control, named, None, {"gravity": np.eye(3)[0], "command": np.arange(1, steps + 1) / steps}
+    )
+    if command:
+        for k, each in enumerate(made.control):
+            each[cables[1]] = pl.Displacement(0.002 * (k + 1) / steps)
+    return made

@@ -85,3 +85,13 @@ def test_many_random_scenes(seed):
     check(cases.chamber, seed, 4, cases.EULER, cases.CHAMBER_STEPS, growth=bool(seed % 2))
     check(cases.on_floor, seed, 6, cases.EULER, cases.FLOOR_STEPS, FRICTION, mu=(0.02, 0.3, 0.9)[seed % 3])
     check(cases.rigid, seed, 6, cases.EULER, cases.RIGID_STEPS, FRICTION, shape=("box", "ball")[seed % 2])
+
+
+def test_a_cable_from_a_volume_to_a_rigid_body():
+    """Rows between two bodies: what each of them turns for the other is in the iteration of the adjoint."""
+    sizes = {"young": 50, "command": 1e-5, "gravity": 1e-3}
+    case = cases.towed(3, 4)
+    _, found = case.gradient(cases.EULER)
+    for name, size in sizes.items():
+        wanted = cases.difference(lambda s, name=name: cases.towed(3, 4, **{name: s}).value(cases.EULER), size)
+        assert found[name] == pytest.approx(wanted, rel=1e-6), name

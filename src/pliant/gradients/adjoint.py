@@ -21,15 +21,16 @@ from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, gmres
 
 from pliant.constraints import forces_of
-from pliant.constraints.contact_curvature import curvature_of
 from pliant.core.errors import ConvergenceError, InputError
 from pliant.core.types import FloatArray
 from pliant.gradients.active import ActiveSet, active_set
+from pliant.gradients.known import check_known, direction
 from pliant.gradients.rows import EndRows
 from pliant.gradients.small_body import SmallBodyAdjoint, restart_of
 from pliant.models.adjoint import BodyAdjoint
 from pliant.models.model import StepStart
 from pliant.solvers.contact import Law
+from pliant.solvers.linear.matrix import BlockMatrix
 from pliant.stepping import StepInfo
 
 TOLERANCE = 1e-11
@@ -47,9 +48,11 @@ class Multipliers(NamedTuple):
 
 
 class StepAdjoint:
-    """The adjoint of the step that `info` reports; `solve` may be called for several right-hand sides."""
+    """The adjoint of the step that `info` reports; `solve` may be called for several right-hand sides. `checked` are
+    constraints whose derivatives are known to be right from other steps (`gradients.known`).
+    """
 
-    def __init__(self, info: StepInfo) -> None:
+    def __init__(self, info: StepInfo, checked: set[int] | None = None) -> None:
         bodies = info.step.bodies
         self.info, self.bodies, self.trials = info, bodies, bodies.trials
         self.ends = EndRows.of(info)
@@ -71,7 +74,7 @@ class StepAdjoint:
                 self._W += H @ P
         diagonal = np.maximum(np.abs(np.diag(self._W)), np.finfo(float).tiny)
         self.active: ActiveSet = active_set(self.ends.rows, self.ends.lam, self.ends.delta, diagonal)
-        self._refuse_turning_planes()
+        self._check_known(stiff, set() if checked is None else checked)
         self.rows_of_start = self._slip_of_start()
 
     def solve(self, g: Sequence[FloatArray], by_force: FloatArray | None = None) -> Multipliers:
@@ -207,24 +210,19 @@ class StepAdjoint:
                 made.append(-(picked @ self.H[k]))
         return made
 
-    def _refuse_turning_planes(self) -> None:
-        """Raise where planes of contact turn with a volume: with curved obstacles, other volumes and itself."""
+    def _check_known(self, stiff: dict[int, list[Any]], checked: set[int]) -> None:
+        """Raise where rows change with volumes in ways that are in none of the matrices."""
         assert self.ends is not None
-        world = self.bodies.world
-        for index, each in enumerate(world.constraints):
-            own, pair = self.ends.owner == index, each
-            if not each.is_contact or not own.any() or not (self.ends.lam[own] > 0.0).any():
-                continue
-            contact: Any = pair
-            if all(side.index is None or side.index in self._small for side in (contact.a, contact.b)):
-                continue
-            memory = self.ends.memories[index]
-            curved = curvature_of([(contact, memory, self.ends.lam[own])], self.bodies.view(), world.models)
-            if curved is not None and (any(turn.nnz for turn in curved.turning) or curved.curvature.any()):
-                raise InputError(
-                    f"gradients do not know contacts of volumes whose planes turn ({pair.name}): with curved "
-                    "obstacles, with other volumes and with themselves; planes, boxes and rigid bodies are known"
-                )
+        y = direction(self.ends, self._small)
+        products: list[FloatArray | None] = [None] * len(y)
+        for index, parts in stiff.items():
+            if index not in self._small:
+                model: Any = self.trials[index].model
+                values = np.zeros((model.pattern.block_count, 3, 3))
+                for K in parts:
+                    K.add_to(values)
+                products[index] = BlockMatrix(model.pattern, values).matvec(y[index])
+        check_known(self.ends, products, self._across, self._small, self.H, self.active.active, checked)
 
     def _beyond(self, w: Sequence[FloatArray]) -> list[FloatArray] | None:
         """Nᵀ w of each body, None where there is nothing."""

@@ -138,6 +138,7 @@ class _Adjoint:
 
     def __init__(self, world: World, stepper: Any, loss: Loss | Custom, plan: _Plan, stretch: int) -> None:
         self._world, self._stepper, self._loss, self._plan, self._stretch = world, stepper, loss, plan, stretch
+        self._checked: set[int] = set()
 
     def run(self, first: State, parameters: tuple[Parameter, ...], gathered: list[Gathered]) -> Gradient:
         """The gradient."""
@@ -190,7 +191,7 @@ class _Adjoint:
         slope = self._slope(instant, slopes)
         q, v = _added(q, slope.q), _added(v, slope.v)
         assert instant.info is not None
-        step = StepAdjoint(instant.info)
+        step = StepAdjoint(instant.info, self._checked)
         pulled = [part.velocity(x) for part, x in zip(step.parts, v, strict=True)]
         found = step.solve([x + each.end for x, each in zip(q, pulled, strict=True)], slope.lam)
         for each in gathered:

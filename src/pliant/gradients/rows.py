@@ -7,7 +7,7 @@ differentiated by finite differences of the rows themselves.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -58,8 +58,11 @@ class EndRows:
 
     def at(self, index: int, trial: Any) -> tuple[list[FloatArray], FloatArray]:
         """Hᵀλ of every body (unknowns,) and the gaps (m,), with `trial` in place of that of body `index`."""
-        trials = tuple(trial if k == index else each for k, each in enumerate(self.bodies.trials))
-        rows = evolve(self.bodies, trials=trials).assembled().rows
+        return self.moved([trial if k == index else each for k, each in enumerate(self.bodies.trials)])
+
+    def moved(self, trials: Sequence[Any]) -> tuple[list[FloatArray], FloatArray]:
+        """The same with other trials of all bodies."""
+        rows = evolve(self.bodies, trials=tuple(trials)).assembled().rows
         order = _order(self.rows.key, rows.key)
         lost = order < 0
         if (lost & (self.lam != 0.0)).any():
