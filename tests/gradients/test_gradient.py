@@ -173,3 +173,16 @@ def test_a_cable_between_two_volumes_is_refused():
             scene.compile(), EULER, loss, parameters=[pl.parameters.Control(cable)],
             control=[{cable: pl.Displacement(0.005)}],
         )  # fmt: skip
+
+
+def test_reduced_worlds_are_refused():
+    robot = pl.robots.finger(cells=(2, 2, 2))
+    scene = pl.Scene(gravity=(0, 0, -9.81))
+    scene.add(robot)
+    world = scene.compile()
+    plan = pl.reduction.ramps(world, amplitude=0.005, steps=5)
+    fast = pl.reduction.reduce(world, plan, motion_tolerance=1e-2)
+    with pytest.raises(pl.InputError, match="do not know reduced worlds"):
+        pl.gradient(
+            fast, EULER, pl.losses.Position(robot.tip, (0, 0, 0)), parameters=[pl.parameters.Gravity()], until=0.01
+        )

@@ -90,6 +90,8 @@ def gradient(
     that the step found.
     """
     _check(stepper, loss, parameters)
+    if world.reductions:
+        raise InputError("gradients do not know reduced worlds: take the world that was reduced")
     first = world.initial_state() if start is None else start
     check_belongs(first, world)
     plan = _Plan.of(stepper, control, until, first)

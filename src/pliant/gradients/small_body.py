@@ -1,4 +1,4 @@
-"""A body of few unknowns in the adjoint of a step: rods, beams, rigid bodies, and reduced volumes.
+"""A body of few unknowns in the adjoint of a step: rods, beams, rigid bodies.
 
 Its equation R(q⁺, q, v) = −(r + Hᵀλ) is differentiated by finite differences of fourth order of the residual that the
 step itself evaluates, one unknown at a time, the rows included: lever arms that turn and planes that turn with the
@@ -39,7 +39,7 @@ class SmallBodyAdjoint:
         model = trial.model
         if model.size > LARGEST:
             raise InputError(
-                f"{model.name!r} has {model.size} unknowns; gradients through rods, beams and reduced bodies take "
+                f"{model.name!r} has {model.size} unknowns; gradients through rods and beams take "
                 f"finite differences and know up to {LARGEST}: use fewer elements"
             )
         if model.remembers:
