@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.tasks.beam import run_beam
+from benchmarks.tasks.gradient import run_gradient
 from benchmarks.tasks.rod import run_rod
 from benchmarks.tasks.scaling import run_scaling
 from benchmarks.tasks.tail import run_tail
@@ -19,6 +20,7 @@ BENCHES: dict[str, Callable[..., dict[str, Any]]] = {
     "block": run_block,
     "contacts": run_contacts,
     "finger": run_finger,
+    "gradient": run_gradient,
     "gripper": run_gripper,
     "rod": run_rod,
     "scaling": run_scaling,
@@ -46,7 +48,8 @@ def run_bench(name: str, *, data: Path | None = None) -> dict[str, Any]:
     failed; "variants" with the same entries for variants of the task. That of "tail" has "median_ms", "p99_ms" and
     "max_ms" of a step, "steps", and under "robots" the same of each robot with the counts of the soak. That of
     "scaling" has "cases" and "exponent" under "unknowns", "rows" and "bodies", that of "threads" for each body the
-    "step_ms" by the clock on "1" and "2" threads, their "ratio" and "same_bits".
+    "step_ms" by the clock on "1" and "2" threads, their "ratio" and "same_bits". That of "gradient" has
+    "adjoint_over_run", "worst_relative_error", "taylor_order" and "memory_mb".
     """
     if name not in BENCHES:
         raise InputError(f"there is no bench {name!r}; choose one of {', '.join(sorted(BENCHES))}")

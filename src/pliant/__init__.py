@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from pliant.public import *  # noqa: F403  (checkers see every name; at run time they come when they are asked for)
 
 __version__ = "0.1.0"
-_ROOMS = frozenset(("control", "hybrid", "materials", "mesh", "recordings", "reduction", "robots", "solvers"))
+_ROOMS = frozenset(
+    ("control", "gradients", "hybrid", "materials", "mesh", "recordings", "reduction", "robots", "solvers")
+)
 
 
 def __getattr__(name: str) -> Any:

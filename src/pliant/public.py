@@ -40,7 +40,8 @@ from pliant.stepping import DampedMidpoint, ImplicitEuler, ImplicitMidpoint, Qua
 from pliant.world import Scene, State, World
 
 if TYPE_CHECKING:
-    from pliant import hybrid, reduction
+    from pliant import gradients, hybrid, reduction
+    from pliant.gradients import Gradient, gradient, losses, parameters
     from pliant.stepping import minimum_energy as geometric
     from pliant.stepping.minimum_energy import Geometric
     from pliant.viewer.export import export
@@ -48,8 +49,10 @@ if TYPE_CHECKING:
 
 def __getattr__(name: str) -> Any:
     """What not everyone needs is imported when it is first asked for: it takes a while."""
-    if name in ("hybrid", "reduction"):
+    if name in ("gradients", "hybrid", "reduction"):
         return import_module(f"pliant.{name}")
+    if name in ("Gradient", "gradient", "losses", "parameters"):
+        return getattr(import_module("pliant.gradients"), name)
     if name in ("geometric", "Geometric"):
         minimum_energy = import_module("pliant.stepping.minimum_energy")
         return minimum_energy if name == "geometric" else minimum_energy.Geometric
@@ -104,6 +107,7 @@ __all__ = [
     "Force",
     "ForcePoint",
     "Geometric",
+    "Gradient",
     "Hinge",
     "Hold",
     "ImplicitEuler",
@@ -151,10 +155,14 @@ __all__ = [
     "errors",
     "export",
     "geometric",
+    "gradient",
+    "gradients",
     "hybrid",
     "load",
+    "losses",
     "materials",
     "mesh",
+    "parameters",
     "paths",
     "recordings",
     "reduction",

@@ -6,7 +6,7 @@ matrix there. Rows act on models through dx alone.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from copy import copy
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Protocol, Self
@@ -18,6 +18,7 @@ from pliant.core.errors import InputError
 from pliant.core.immutable import evolve
 from pliant.core.types import FloatArray
 from pliant.materials import Tangent
+from pliant.models.adjoint import BodyAdjoint
 from pliant.models.scheme import Scheme
 from pliant.models.workspace import Workspace
 from pliant.solvers.linear.response import Motion
@@ -174,6 +175,17 @@ class Trial:
         self.load_fraction = 1.0
         self.workspace = workspace or Workspace()
 
+    def adjoint(self, stiffnesses: Iterable[GeometricStiffness]) -> BodyAdjoint | None:
+        """The body in the adjoint of the step, at its end, with the geometric `stiffnesses` of rows; None of a kind
+        whose residual is differentiated by finite differences (`gradients.small_body`).
+        """
+        return None
+
+    @property
+    def scheme(self) -> Scheme:
+        """The time discretisation of the step."""
+        return self._scheme
+
     def at(self, dx: FloatArray) -> Self:
         """The same step at the displacement `dx`; what was computed from the start of the step is shared."""
         return evolve(self, dx=dx)
@@ -262,6 +274,10 @@ class Trial:
     def history(self) -> FloatArray | None:
         """What the material remembers at the end of the step; None where it remembers nothing."""
         return None
+
+    def displaced(self, q: FloatArray, dx: FloatArray) -> FloatArray:
+        """`q` after the motion `dx`, as at the end of a step."""
+        return self._displaced(q, dx, 1.0)
 
     def _displaced(self, q: FloatArray, dx: FloatArray, fraction: float) -> FloatArray:
         """`q` after `fraction` of `dx`."""

@@ -82,6 +82,19 @@ class FibreBars:
             across = np.maximum(across, 0.0)
         self.segments.add_blocks(scale * self.stiffness / self.rest, scale * across, units, values)
 
+    def add_damping_slope(self, q: FloatArray, d: FloatArray, w: FloatArray, force: FloatArray) -> None:
+        """Add ∂(wᵀ K(q) d)/∂q to `force` (n, 3), for the K of `add_stiffness` that is not exact, and d and w (n, 3)."""
+        lengths, u = self._pieces(q)
+        a, b = self.segments.vectors(w), self.segments.vectors(d)
+        along_a, along_b = np.einsum("si,si->s", u, a), np.einsum("si,si->s", u, b)
+        across = self.stiffness * np.maximum(1.0 / self.rest - 1.0 / lengths, 0.0)
+        turned = a * along_b[:, None] + b * along_a[:, None] - 2.0 * (along_a * along_b)[:, None] * u
+        grown = np.where(across > 0.0, self.stiffness / lengths**2, 0.0) * (
+            np.einsum("si,si->s", a, b) - along_a * along_b
+        )
+        slope = ((self.stiffness / self.rest - across) / lengths)[:, None] * turned + grown[:, None] * u
+        self.segments.add_forces(slope, force)
+
     def _pieces(self, q: FloatArray) -> tuple[FloatArray, FloatArray]:
         vectors = self.segments.vectors(q)
         lengths = np.maximum(np.linalg.norm(vectors, axis=1), 1e-12 * self.rest)  # never zero

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from math import isfinite, sqrt
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,7 @@ from pliant.core.immutable import evolve
 from pliant.core.types import FloatArray
 from pliant.materials import Tangent
 from pliant.models.model import GeometricStiffness, Residual, StepStart, Trial
+from pliant.models.volume.adjoint import VolumeAdjoint
 from pliant.models.volume.balance import balance, has_motion_left
 from pliant.models.volume.blocks import BlockSystem, ConstrainedFactor
 from pliant.models.volume.free_rotation import free_rotation, widened, widening, without_moment
@@ -203,7 +205,7 @@ class VolumeTrial(NodalTrial):
             if tangent is Tangent.EXACT:  # as stresses of the elastic law, which other tangents omit or clip
                 self._remembered.add_stiffness(scheme.theta, values)
         if rate and not once:
-            values += rate * self._damping_stiffness()
+            values += rate * self.damping_stiffness()
         warped = model.warps(tangent)
         if not warped:
             model.add_load_stiffness(x, scheme.theta, self._controls, values)
@@ -271,6 +273,15 @@ class VolumeTrial(NodalTrial):
         )
         return (*found, text)
 
+    def adjoint(self, stiffnesses: Iterable[GeometricStiffness]) -> VolumeAdjoint:
+        """The volume in the adjoint of the step."""
+        return VolumeAdjoint(self, stiffnesses)
+
+    @property
+    def follows_rotation(self) -> bool:
+        """Whether the step takes the rotation of the free body by itself (`free_rotation`, `widening`)."""
+        return self._rotation is not None or self._widening is not None
+
     def driven(self, motion: FloatArray) -> VolumeTrial:
         """The same step with `motion` (n, 3), m, added to the prescribed motion."""
         return evolve(self, _target=self._target + motion)
@@ -298,14 +309,14 @@ class VolumeTrial(NodalTrial):
             damping = model.spec.damping
             r -= model.mass.apply((scheme.inertia + damping.mass * scheme.rate) * dx)
             if damping.stiffness and damped:
-                K = BlockMatrix(model.pattern, self._damping_stiffness())
+                K = BlockMatrix(model.pattern, self.damping_stiffness())
                 force = damping.stiffness * scheme.rate * K.matvec(dx)
                 r -= force
                 squares = max(squares, float(np.vdot(force, force)))
             free = np.where(model.constrained, 0.0, r)
         return Residual(r, sqrt(squares) if isfinite(energy) and squares >= 0.0 else np.inf), free, left
 
-    def _damping_stiffness(self) -> FloatArray:
+    def damping_stiffness(self) -> FloatArray:
         """Blocks (b, 3, 3) of the K of Rayleigh damping, positive semi-definite: it takes energy and never gives.
 
         K is that of the middle of the step: about it the displacement of a rotation is a rotation to first order, which

@@ -1,0 +1,166 @@
+"""A body of few unknowns in the adjoint of a step: rods, beams, rigid bodies.
+
+Its equation R(q⁺, q, v) = −(r + Hᵀλ) is differentiated by finite differences of fourth order of the residual that the
+step itself evaluates, one unknown at a time, the rows included: lever arms that turn and planes that turn with the
+body are in it. q is moved by exp as the step moves it. With fixed q⁺ the displacement dx follows q:
+
+    q⁺ = (q ⊕ ξ) ⊕ dx = q⁺ ⊕ S ξ,          ∂R/∂q at fixed q⁺ is ∂R/∂ξ − A S
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+from scipy import linalg, sparse
+
+from pliant.core.errors import InputError
+from pliant.core.types import FloatArray
+from pliant.gradients.finite import derivative
+from pliant.models.adjoint import Pulled
+from pliant.models.model import StepStart, Trial
+
+LARGEST = 400
+"""Unknowns of a body up to which finite differences are taken."""
+STEP = 3e-4
+"""Motion of the farthest node in a difference, over the size of the body: forces of beams are stiff in it."""
+SINGULAR = 1e13
+"""Condition of A from which on it is that of a body that only rows hold."""
+
+
+class SmallBodyAdjoint:
+    """The adjoint of one step of `trial`, begun at `begin` as `restart` begins it again from another q and v."""
+
+    def __init__(
+        self, trial: Trial, restart: Callable[[FloatArray, FloatArray], Trial], q: FloatArray, v: FloatArray
+    ) -> None:
+        model = trial.model
+        if model.size > LARGEST:
+            raise InputError(
+                f"{model.name!r} has {model.size} unknowns; gradients through rods and beams take "
+                f"finite differences and know up to {LARGEST}: use fewer elements"
+            )
+        if model.remembers:
+            raise InputError(f"gradients through {model.name!r} are not known: its material has a memory")
+        self.trial, self.model = trial, model
+        self.shape: tuple[int, ...] = trial.dx.shape
+        self.free = np.flatnonzero(~model.constrained.ravel())
+        self.steps = _steps(trial)
+        self._restart, self._q, self._v = restart, q, v
+        self._push = np.zeros((model.size, model.size))
+        self._factor: Any = None
+        self._shift = 0.0
+        self._by_end = self._columns(lambda k, s: _values(self.moved(k, s)), self.steps)
+        self._by_q = self._columns(lambda k, s: _values(self.begun(k, s)), self.steps)
+        scale = max(float(np.abs(v).max(initial=0.0)), 1.0)
+        rates = np.full(model.size, STEP * scale)
+        self._by_v = self._columns(lambda k, s: _values(self._restart(q, self._along(v, k, s)).at(trial.dx)), rates)
+        placed = trial.positions().size
+        self._positions = slice(model.size, model.size + placed)
+        self._after = slice(model.size + placed, None)
+        ends = self._by_end[self._positions][:, self.free]
+        self.carried = np.zeros((model.size, model.size))
+        self.carried[self.free] = np.linalg.lstsq(ends, self._by_q[self._positions], rcond=None)[0]
+
+    def moved(self, k: int, s: float) -> Trial:
+        """The step with its end moved by s along the unknown k."""
+        return self.trial.at(self.trial.moved(self.trial.dx, self._unit(k), s))
+
+    def begun(self, k: int, s: float) -> Trial:
+        """The step with the same dx from a start moved by s along the unknown k."""
+        return self._restart(self.trial.displaced(self._q, s * self._unit(k)), self._v).at(self.trial.dx)
+
+    def add_rows(self, push: FloatArray) -> None:
+        """∂(Hᵀλ)/∂q⁺ (unknowns, unknowns) of the rows."""
+        self._push = push
+
+    def solve(self, g: FloatArray) -> FloatArray:
+        """A⁻ᵀ g over the free unknowns, of the shape of dx."""
+        return self._solved(g.reshape(-1, 1)).reshape(g.shape)
+
+    def solve_rows(self, G: sparse.csr_matrix) -> FloatArray:
+        """A⁻ᵀ Gᵀ (unknowns, m)."""
+        return self._solved(np.asarray(G.todense() if sparse.issparse(G) else G).T)
+
+    def rest(self, w: FloatArray) -> FloatArray | None:
+        """What was added to a singular A, with the sign changed; None where nothing was."""
+        return -self._shift * w if self._shift else None
+
+    def start(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """−(∂R/∂q)ᵀ w and −(∂R/∂v)ᵀ w at fixed q⁺; what rows know of the start is not in it."""
+        size = self.model.size
+        held = self._by_q[:size] - self._by_end[:size] @ self.carried
+        flat = w.ravel()
+        return (held.T @ flat).reshape(self.shape), (self._by_v[:size].T @ flat).reshape(self.shape)
+
+    def velocity(self, g: FloatArray) -> Pulled:
+        """Derivatives of g · v⁺."""
+        end, q = self._by_end[self._after], self._by_q[self._after]
+        flat = g.ravel()
+        parts = end.T @ flat, (q - end @ self.carried).T @ flat, self._by_v[self._after].T @ flat
+        return Pulled(*[part.reshape(self.shape) for part in parts])
+
+    def release(self) -> None:
+        """Nothing was taken."""
+
+    def _solved(self, right: FloatArray) -> FloatArray:
+        if self._factor is None:
+            size = self.model.size
+            A = -(self._by_end[:size] + self._push)[np.ix_(self.free, self.free)]
+            if len(A) and np.linalg.cond(A) > SINGULAR:  # a free body at rest: rows hold it, in the whole system
+                self._shift = float(np.abs(A).max()) or 1.0
+                A = A + self._shift * np.eye(len(A))
+            self._factor = linalg.lu_factor(A.T)
+        made = np.zeros(right.shape)
+        made[self.free] = linalg.lu_solve(self._factor, right[self.free])
+        return made
+
+    def _columns(self, values: Callable[[int, float], FloatArray], steps: FloatArray) -> FloatArray:
+        """Derivatives of `values` by each free unknown, (outputs, unknowns)."""
+        made = None
+        for k in self.free:
+            column = derivative(partial(values, k), steps[k])
+            made = np.zeros((len(column), self.model.size)) if made is None else made
+            made[:, k] = column
+        if made is None:
+            made = np.zeros((len(_values(self.trial)), self.model.size))
+        return made
+
+    def _unit(self, k: int) -> FloatArray:
+        made = np.zeros(self.model.size)
+        made[k] = 1.0
+        return made.reshape(self.shape)
+
+    def _along(self, v: FloatArray, k: int, s: float) -> FloatArray:
+        return v + s * self._unit(k).reshape(v.shape)
+
+
+def restart_of(model: Any, start: StepStart) -> Callable[[FloatArray, FloatArray], Trial]:
+    """What begins the step of `start` again from another q and v."""
+    return lambda q, v: model.trial(start._replace(q=np.ascontiguousarray(q), v=np.ascontiguousarray(v)))
+
+
+def _values(trial: Trial) -> FloatArray:
+    """R, positions and velocities at the end of a trial, one after another."""
+    return np.concatenate([trial.residual().r.ravel(), trial.positions().ravel(), np.ravel(trial.velocities())])
+
+
+def _steps(trial: Trial) -> FloatArray:
+    """Steps (unknowns,) that move no node by more than a thousandth of the body, and turn no frame by more than that in
+    radians.
+    """
+    model, q = trial.model, trial.positions()
+    points = model.node_positions(q)
+    size = max(float(np.ptp(points, axis=0).max(initial=0.0)), 1e-9)
+    made = np.empty(model.size)
+    for k in range(model.size):
+        unit = np.zeros(model.size)
+        unit[k] = 1e-7
+        there = trial.displaced(q, unit.reshape(trial.dx.shape))
+        motion = float(np.abs(model.node_positions(there) - points).max()) / size
+        turn = model.node_frames(there) - model.node_frames(q) if model.spec.slender else (there - q)[1:]
+        motion = max(motion, float(np.abs(turn).max())) if model.has_frames else motion
+        made[k] = STEP * 1e-7 / motion if motion else STEP
+    return made

@@ -1,0 +1,97 @@
+"""Gradients agree with central differences of the program itself, for every kind of parameter, body and stepper."""
+
+import pytest
+
+import pliant as pl
+from tests.gradients import cases
+
+MIDPOINT = pl.ImplicitMidpoint(0.005, tolerance=1e-12)
+FRICTION = 3e-6
+"""Forces of friction are known to about 1e-8, and differences divide that by the change of the loss."""
+
+CABLE_ON_A_ROD = 1e-5
+"""A step to a tolerance knows the directions of a cable on a rod to its square root only."""
+
+
+def check(make, seed, steps, stepper, sizes, tolerance=1e-6, **options):
+    """Compare the gradients of a random case with differences of its runs."""
+    case = make(seed, steps, **options)
+    _, found = case.gradient(stepper)
+    scale = max(abs(value) * sizes[name] for name, value in found.items())
+    assert scale > 0.0
+    for name, value in found.items():
+        size = sizes[name]
+        wanted = cases.difference(lambda s, name=name: make(seed, steps, **options, **{name: s}).value(stepper), size)
+        least = 1e-3 * scale / size if abs(wanted) * size < 1e-9 * scale else abs(wanted)
+        assert abs(value - wanted) <= tolerance * least, f"{name}: {value!r} instead of {wanted!r}"
+
+
+def at_rest(make, seed, names, sizes, **options):
+    """Compare the gradients of an equilibrium with differences of others."""
+    _, found = make(seed, 1, **options).gradient(cases.STATIC)
+    for name in names:
+        wanted = cases.difference(
+            lambda s, name=name: make(seed, 1, **options, **{name: s}).value(cases.STATIC), sizes[name]
+        )
+        assert found[name] == pytest.approx(wanted, rel=1e-6), name
+    return found
+
+
+@pytest.mark.parametrize(("seed", "kind"), [(0, "Corotated"), (1, "NeoHookean")])
+def test_finger_in_motion(seed, kind):
+    check(cases.finger, seed, 2, cases.EULER, cases.FINGER_STEPS, kind=kind)
+
+
+@pytest.mark.parametrize(("kind", "force"), [("Corotated", False), ("NeoHookean", False), ("Corotated", True)])
+def test_finger_at_rest(kind, force):
+    names = ("young", "poisson", "density", "command", "load", "gravity", "route")
+    found = at_rest(cases.finger, 3, names, cases.FINGER_STEPS, kind=kind, force=force)
+    assert found["v"] == found["q"] == found["mass_damping"] == 0.0
+
+
+@pytest.mark.parametrize("growth", [False, True])
+def test_chamber(growth):
+    check(cases.chamber, 5, 2, cases.EULER, cases.CHAMBER_STEPS, growth=growth)
+    at_rest(cases.chamber, 5, ("young", "poisson", "command"), cases.CHAMBER_STEPS, growth=growth)
+
+
+@pytest.mark.parametrize("mu", [0.0, 0.02, 0.9])
+def test_bar_on_a_floor(mu):
+    """Open contacts, some that slip and some that stick."""
+    check(cases.on_floor, 1, 4, cases.EULER, cases.FLOOR_STEPS, FRICTION if mu else 1e-6, mu=mu)
+
+
+@pytest.mark.parametrize("kind", ["rod", "beam"])
+def test_slender_bodies(kind):
+    check(cases.slender, 2, 2, cases.EULER, cases.SLENDER_STEPS, CABLE_ON_A_ROD, kind=kind)
+    check(cases.slender, 2, 2, cases.EULER, cases.SLENDER_STEPS, kind=kind, pulled=False)
+    at_rest(cases.slender, 2, ("young", "density", "command", "gravity"), cases.SLENDER_STEPS, kind=kind)
+
+
+@pytest.mark.parametrize(("shape", "mu"), [("box", 0.3), ("ball", 0.3), ("ball", 0.02)])
+def test_rigid_bodies_on_a_floor(shape, mu):
+    check(cases.rigid, 4, 3, cases.EULER, cases.RIGID_STEPS, FRICTION, shape=shape, mu=mu)
+
+
+@pytest.mark.parametrize("stepper", [cases.EULER, MIDPOINT])
+def test_a_body_that_flies_and_spins(stepper):
+    check(cases.rigid, 6, 3, stepper, cases.RIGID_STEPS, shape="box", flying=True)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(6))
+def test_many_random_scenes(seed):
+    check(cases.finger, seed, 6, cases.EULER, cases.FINGER_STEPS, kind=("Corotated", "NeoHookean")[seed % 2])
+    check(cases.chamber, seed, 4, cases.EULER, cases.CHAMBER_STEPS, growth=bool(seed % 2))
+    check(cases.on_floor, seed, 6, cases.EULER, cases.FLOOR_STEPS, FRICTION, mu=(0.02, 0.3, 0.9)[seed % 3])
+    check(cases.rigid, seed, 6, cases.EULER, cases.RIGID_STEPS, FRICTION, shape=("box", "ball")[seed % 2])
+
+
+def test_a_cable_from_a_volume_to_a_rigid_body():
+    """Rows between two bodies: what each of them turns for the other is in the iteration of the adjoint."""
+    sizes = {"young": 50, "command": 1e-5, "gravity": 1e-3}
+    case = cases.towed(3, 4)
+    _, found = case.gradient(cases.EULER)
+    for name, size in sizes.items():
+        wanted = cases.difference(lambda s, name=name: cases.towed(3, 4, **{name: s}).value(cases.EULER), size)
+        assert found[name] == pytest.approx(wanted, rel=1e-6), name

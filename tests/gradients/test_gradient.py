@@ -1,0 +1,188 @@
+"""What `pl.gradient` promises beside its numbers: checkpoints change nothing, losses add, nonsense is an error."""
+
+import numpy as np
+import pytest
+
+import pliant as pl
+from tests.gradients import cases
+from tests.scenes import bar, hollow_box
+
+
+def test_the_error_of_the_linear_model_is_of_second_order_over_fifty_steps():
+    """Taylor's test: halving the change quarters what the gradient does not explain."""
+    steps = 50
+
+    def case(s):
+        return cases.finger(7, steps, young=4e3 * s, command=2e-4 * s, v=0.02 * s, damping=1e-3 * s)
+
+    base = case(0.0)
+    found, slopes = base.gradient(cases.EULER)
+    slope = 4e3 * slopes["young"] + 2e-4 * slopes["command"] + 0.02 * slopes["v"] + 1e-3 * slopes["damping"]
+    errors = [abs(case(s).value(cases.EULER) - found.value - s * slope) for s in (0.1, 0.05, 0.025)]
+    orders = np.log2(np.array(errors[:-1]) / np.array(errors[1:]))
+    assert found.value == base.value(cases.EULER)
+    assert orders == pytest.approx(2.0, abs=0.15)
+    assert errors[-1] > 1e-7 * abs(slope)  # there is something to explain
+
+
+@pytest.mark.parametrize("checkpoints", [1, 3, 9, 50])
+def test_checkpoints_change_no_bit(checkpoints):
+    case = cases.on_floor(1, 9, mu=0.3)
+    usual, more = case.gradient(cases.EULER)[0], case.gradient(cases.EULER, checkpoints=checkpoints)[0]
+    for one, other in zip(usual.derivatives, more.derivatives, strict=True):
+        assert np.array_equal(one, other)
+    assert usual.kept <= 7
+    assert more.steps == 9
+    assert more.kept == {1: 10, 3: 6, 9: 10, 50: 10}[checkpoints]
+
+
+def test_a_loss_of_ones_own():
+    case = cases.finger(2, 3)
+    (body,) = (model.spec for model in case.world.models)
+    marker = (body, np.array([0.08, 0.01, 0.01]))
+    known = pl.losses.Position(marker, (0.09, 0, 0))
+
+    def value(states, infos):
+        assert len(states) == 4
+        assert len(infos) == 3
+        return 2.0 * known.at(pl.losses.Instant(3, 3, states[-1], infos[-1]))
+
+    def derivative(states, infos):
+        return [None, None, None, known.slope(pl.losses.Instant(3, 3, states[-1], infos[-1])).scaled(2.0)]
+
+    given = {"parameters": list(case.parameters.values()), "control": case.control, "start": case.start}
+    own = pl.gradient(case.world, cases.EULER, pl.losses.Custom(value, derivative), **given)
+    same = pl.gradient(case.world, cases.EULER, 2.0 * known, **given)
+    for one, other in zip(own.derivatives, same.derivatives, strict=True):
+        assert np.array_equal(one, other)
+    with pytest.raises(pl.InputError, match="gave 1 slopes for 4 states"):
+        pl.gradient(case.world, cases.EULER, pl.losses.Custom(value, lambda s, i: [None]), **given)
+
+
+def small(**options):
+    scene, body = bar(**options)
+    cable = scene.add(pl.Cable(body, [(0.01, 0.01, 0.003), (0.09, 0.01, 0.003)], name="tendon"))
+    world = scene.compile()
+    return world, body, cable, pl.losses.Position((body, np.array([0.1, 0.01, 0.01])), (0, 0, 0))
+
+
+EULER = pl.ImplicitEuler(0.01, tolerance=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("stepper", "options", "message"),
+    [
+        (pl.ImplicitEuler(0.01), {"until": 0.02}, "fixed number of linear solves.*tolerance=1e-10"),
+        (pl.QuasiStatic(newton_iterations=1), {}, "newton_iterations=None"),
+        (pl.DampedMidpoint(0.01), {"until": 0.02}, "go through pl.ImplicitEuler.*not DampedMidpoint"),
+        (EULER, {}, "needs until="),
+        (EULER, {"control": []}, "empty list"),
+        (EULER, {"control": 3, "until": 0.02}, "must be a dictionary, a list"),
+        (EULER, {"until": 0.02, "loss": lambda states: 0.0}, "needs its derivative"),
+        (EULER, {"until": 0.02, "parameters": []}, "one parameter at least"),
+        (EULER, {"until": 0.02, "parameters": ["young"]}, "must be of pl.parameters"),
+        (pl.ImplicitMidpoint(0.01), {"until": 0.02}, "projects its velocities"),
+    ],
+)
+def test_what_has_no_gradient_is_said(stepper, options, message):
+    world, body, _, loss = small()
+    given = {"parameters": [pl.parameters.Material(body, "young")], "loss": loss} | options
+    with pytest.raises(pl.InputError, match=message):
+        pl.gradient(world, stepper, given.pop("loss"), **given)
+
+
+def test_parameters_that_do_nothing_are_errors():
+    world, body, cable, loss = small()
+    for parameter, message in [
+        (pl.parameters.Material(body, "stiffness"), "no number 'stiffness'"),
+        (pl.parameters.Material(body, "young", inclusion=0), "has 0 inclusions"),
+        (pl.parameters.Damping(body, "stiffness"), "is 0"),
+        (pl.parameters.Friction(body, body), "do not collide"),
+        (pl.parameters.Control(body), "no actuator"),
+        (pl.parameters.Load(cable), "takes a pl.PointLoad"),
+    ]:
+        with pytest.raises(pl.InputError, match=message):
+            pl.gradient(world, EULER, loss, parameters=[parameter], until=0.01)
+
+
+def test_materials_with_memory_and_free_bodies_are_refused_by_name():
+    silicone = pl.materials.NeoHookean(young=1e5, poisson=0.4, density=1e3)
+    soft = pl.materials.Viscoelastic(silicone, branches=[(0.3, 0.1)])
+    world, _, _, loss = small(material=soft)
+    with pytest.raises(pl.InputError, match="material with memory"):
+        pl.gradient(world, EULER, loss, parameters=[pl.parameters.Gravity()], until=0.01)
+    scene = pl.Scene()
+    free = scene.add(pl.Volume(pl.mesh.box((0.02, 0.02, 0.02), (1, 1, 1)), silicone, spin=(1.0, 0, 0)))
+    with pytest.raises(pl.InputError, match="free body that turns"):
+        pl.gradient(scene.compile(), EULER, pl.losses.Energy(free), parameters=[pl.parameters.Gravity()], until=0.02)
+
+
+def test_contacts_whose_planes_turn_are_refused():
+    scene, body = bar(gravity=(0, 0, -9.81))
+    ball = scene.add(pl.Obstacle.sphere(radius=0.02, center=(0.09, 0.011, -0.0205)))
+    scene.collide(body, ball)
+    loss = pl.losses.Position((body, np.array([0.1, 0.01, 0.01])), (0, 0, 0))
+    with pytest.raises(pl.InputError, match="do not know how rows turn"):
+        pl.gradient(scene.compile(), EULER, loss, parameters=[pl.parameters.Gravity()], until=0.05)
+
+
+def test_a_slack_cable_has_no_derivative_and_a_bound_one_neither():
+    scene, body = bar()
+    path = [(0.01, 0.01, 0.003), (0.09, 0.01, 0.003)]
+    weak = scene.add(pl.Cable(body, path, max_force=0.05, name="weak"))
+    idle = scene.add(pl.Cable(body, [(0.01, 0.01, 0.017), (0.09, 0.01, 0.017)], name="idle"))
+    strong = scene.add(pl.Cable(body, [(0.02, 0.01, 0.003), (0.08, 0.01, 0.003)], name="strong"))
+    world = scene.compile()
+    loss = pl.losses.Position((body, np.array([0.1, 0.01, 0.01])), (0, 0, 0))
+    controls = [pl.parameters.Control(each) for each in (weak, idle, strong)]
+    found = pl.gradient(
+        world, pl.QuasiStatic(tolerance=1e-12), loss, parameters=controls,
+        control={weak: pl.Displacement(0.01), idle: pl.Displacement(-0.01), strong: pl.Displacement(0.002)},
+    )  # fmt: skip
+    assert found[controls[0]] == found[controls[1]] == 0.0
+    assert abs(found[controls[2]]) > 1e-4
+
+
+def test_the_chambers_of_two_bodies_do_not_mix():
+    scene = pl.Scene()
+    first, second = (scene.add(hollow_box(), position=(0.1 * k, 0, 0)) for k in range(2))
+    airs = [scene.add(pl.Cavity(body, name=f"air {k}")) for k, body in enumerate((first, second))]
+    world = scene.compile()
+    named = [pl.parameters.Control(air) for air in airs]
+    loss = pl.losses.Position((first, np.array([0.02, 0.02, 0.02])), (0, 0, 0))
+    control = {air: pl.Pressure(1e3) for air in airs}
+    found = pl.gradient(world, pl.QuasiStatic(tolerance=1e-12), loss, parameters=named, control=control)
+    assert found[named[0]] != 0.0
+    assert found[named[1]] == 0.0
+
+
+def test_a_cable_between_two_volumes_is_refused():
+    scene, first = bar()
+    second = scene.add(
+        pl.Volume(
+            pl.mesh.box((0.1, 0.02, 0.02), (4, 1, 1)),
+            pl.materials.Corotated(young=1e5, poisson=0.4, density=1e3),
+            clamp=pl.regions.plane(axis="x", at=0.0),
+        ),
+        position=(0, 0, 0.05),
+    )
+    cable = scene.add(pl.Cable((first, second), [(0.08, 0.01, 0.01), (0.09, 0.01, 0.01)], name="rope"))
+    loss = pl.losses.Position((first, np.array([0.1, 0.01, 0.01])), (0, 0, 0))
+    with pytest.raises(pl.InputError, match="do not know how rows turn with volumes here, among 'rope'"):
+        pl.gradient(
+            scene.compile(), EULER, loss, parameters=[pl.parameters.Control(cable)],
+            control=[{cable: pl.Displacement(0.005)}],
+        )  # fmt: skip
+
+
+def test_reduced_worlds_are_refused():
+    robot = pl.robots.finger(cells=(2, 2, 2))
+    scene = pl.Scene(gravity=(0, 0, -9.81))
+    scene.add(robot)
+    world = scene.compile()
+    plan = pl.reduction.ramps(world, amplitude=0.005, steps=5)
+    fast = pl.reduction.reduce(world, plan, motion_tolerance=1e-2)
+    with pytest.raises(pl.InputError, match="do not know reduced worlds"):
+        pl.gradient(
+            fast, EULER, pl.losses.Position(robot.tip, (0, 0, 0)), parameters=[pl.parameters.Gravity()], until=0.01
+        )
