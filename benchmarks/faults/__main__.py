@@ -34,7 +34,7 @@ def main() -> None:
         interrupts.prepare()
     for kind in chosen:
         make(options.folder, kind, trials=options.trials, seed=options.seed, say=partial(print, flush=True))
-    said = f"Made by `python -m benchmarks.faults --trials {options.trials} --seed {options.seed}`."
+    said = f"Made by `python -m benchmarks.faults`, at most {options.trials} trials of a kind."
     text = f"{said}\n\n{table(options.folder, every)}"
     print(text)
     if options.write:

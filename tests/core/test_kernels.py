@@ -72,6 +72,15 @@ def test_no_writable_folder_is_an_error(monkeypatch, tmp_path):
         folder_with(monkeypatch, blocked)
 
 
+def test_a_user_without_a_home_has_a_private_folder(monkeypatch, tmp_path):
+    def no_home(path):
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(kernels.Path, "expanduser", no_home)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    assert [folder.parent for folder in kernels._usual_folders()] == [tmp_path]
+
+
 def test_a_kernel_is_compiled_once_and_announced(tmp_path):
     """The first process compiles and says so on one line, the second loads from the cache and stays silent."""
     script = (
