@@ -13,9 +13,8 @@ PEERS := mujoco drake felupe cvxopt numpy scipy pyelastica soromox
 unexport PYTHONDONTWRITEBYTECODE
 
 GMSH_LIBRARIES := libglu1-mesa libxcursor1 libxft2 libxinerama1 libxfixes3 libxrender1 libgl1 libfontconfig1 libgomp1
-BROWSER := chromium
 
-.PHONY: demo test test-all lint kernels docs wheel wheel-check bench bench-all bench-peers soak clean gmsh-libraries browser
+.PHONY: demo test test-all test-setup system lint kernels docs wheel wheel-check bench bench-all bench-peers soak clean gmsh-libraries
 
 demo: $(VENV)/.demo gmsh-libraries
 	$(BIN)/pliant warmup "inverse problems" "rigid bodies and supports"
@@ -24,13 +23,20 @@ demo: $(VENV)/.demo gmsh-libraries
 # Tests of a file go to one process, which makes what they share once ("worksteal").
 PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
 
-test: browser gmsh-libraries $(VENV)/.all
-	$(MAKE) --no-print-directory -j 2 lint kernels
+test: test-setup
 	$(PYTEST) -m "not slow"
 
-test-all: browser gmsh-libraries $(VENV)/.all
-	$(MAKE) --no-print-directory -j 2 lint kernels
+test-all: test-setup
 	$(PYTEST)
+
+# Debian's packages and Python's are fetched beside each other, as are lint and compilation.
+test-setup:
+	$(MAKE) --no-print-directory -j 2 system $(VENV)/.all
+	$(MAKE) --no-print-directory -j 2 lint kernels
+
+# What the tests take from Debian: Gmsh's libraries and a browser.
+system:
+	@$(call apt,$(GMSH_LIBRARIES) $$(command -v chromium >/dev/null || echo chromium))
 
 kernels: $(VENV)/.all
 	$(BIN)/pliant warmup
@@ -99,16 +105,14 @@ $(VENV)/.all: $(VENV)/.venv pyproject.toml
 gmsh-libraries:
 	@$(call apt,$(GMSH_LIBRARIES))
 
-browser:
-	@if ! command -v chromium >/dev/null; then $(call apt,$(BROWSER)); fi
-
-# Install Debian packages that are missing: as root; else say the command, and what needs them is skipped.
+# Install Debian packages that are missing, one call at a time: as root; else say the command, and what needs them is skipped.
 define apt
 missing=""; \
 for package in $(1); do dpkg -s $$package >/dev/null 2>&1 || missing="$$missing $$package"; done; \
 if [ -n "$$missing" ]; then \
   if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends $$missing; \
+    flock Makefile sh -c "apt-get update -qq && \
+      DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends $$missing"; \
   else \
     echo "missing system packages; what needs them is skipped. To have it: sudo apt-get install -y$$missing"; \
   fi; \

@@ -184,7 +184,7 @@ class _Flood:
             start = solver.minimum()
             if start is not None:
                 end = descend(solver, start, limit=1000).point
-                points.append((end.cost * scaled.cost, scaled.D_a * end.x))
+                points.append((end.cost * scaled.cost, np.clip(scaled.D_a * end.x, *bounds)))
         points.sort(key=lambda item: item[0])
         kept: list[tuple[float, FloatArray]] = []
         for value, x in points:

@@ -57,6 +57,7 @@ def test_rows_are_gradients_of_the_distances(options):
     np.testing.assert_allclose(predicted, (gaps[0] - gaps[1]) / 2e-7, atol=1e-4 * scale)
 
 
+@pytest.mark.slow  # that an inextensible rod does, is quick
 def test_a_wire_that_hardly_bends_is_a_cable():
     """EI → 0 with EA large: the same tip as the geometric cable through the same points, within 1 % of its way."""
     scene = pl.Scene()

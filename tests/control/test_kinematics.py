@@ -108,3 +108,21 @@ def test_the_reachable_set_is_sampled_with_a_seed():
     np.testing.assert_allclose(state.points(body)[NODE], places[0], atol=1e-5)
     with pytest.raises(InputError, match="ranges"):
         reachable_set(world, effector=tip, actuators=cables, ranges=[(0, 1)], samples=2)
+
+
+def test_a_spring_adds_its_stiffness_to_that_of_a_point():
+    """A stretched spring at the point that is pushed: the deflection under a small force of a quasi-static solve."""
+    law = pl.materials.StVenantKirchhoff(young=1e5, poisson=0.3, density=1000)
+    mesh = pl.mesh.box((0.1, 0.02, 0.02), (5, 1, 1))
+    corner = int(np.argmax(mesh.points.sum(axis=1)))
+    place, end = mesh.points[corner], mesh.points[corner] + np.array([0.0, 0.0, 0.03])
+    scene = pl.Scene()
+    body = scene.add(pl.Volume(mesh, law, clamp=pl.regions.plane(axis="x", at=0)))
+    scene.add(pl.Spring(body, None, points=[place], ends=[end], stiffness=20.0))
+    load = scene.add(pl.PointLoad(body, [corner], (0, 0, 0)))
+    world = scene.compile()
+    step = pl.QuasiStatic(tolerance=1e-10)
+    state, _ = step(world, world.initial_state())
+    ends = [step(world, state, {load: pl.Force((0, 0, f))})[0].points(body)[corner] for f in (1e-4, -1e-4)]
+    C = pl.control.point_compliance(world, state, body, place)
+    np.testing.assert_allclose(C[:, 2], (ends[0] - ends[1]) / 2e-4, atol=1e-4 * np.abs(C).max())

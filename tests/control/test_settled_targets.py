@@ -86,3 +86,20 @@ def test_with_a_tolerance_the_error_is_the_one_measured(robot_of, count):
         print(f"error {1e3 * info.error(tip):.3f}, measured {1e3 * measured:.3f} mm, {info.iterations} linear solves")
         assert info.error(tip) == pytest.approx(measured, abs=0.1 * TOLERANCE)
         assert info.error(tip) < 3e-4 + TOLERANCE  # what the energy's ε trades away, and the tolerance
+
+
+@pytest.mark.parametrize(("guess", "sought"), [(0.5e6, 0.78e6), (0.4e6, 2.5e6), (2.5e6, 0.4e6), (0.3e6, 0.35e6)])
+def test_a_modulus_is_found_from_a_far_guess(guess, sought):
+    """The first linear model may ask for a strip too soft to hold its weight."""
+    law = pl.materials.Corotated(young=guess, poisson=0.45, density=1080)
+    scene = pl.Scene(gravity=(0, 0, -9.81))
+    mesh = pl.mesh.box((0.1, 0.016, 0.008), (10, 1, 1))
+    strip = scene.add(pl.Volume(mesh, law, clamp=pl.regions.plane(axis="x", at=0)))
+    modulus = scene.add(pl.Stiffness(strip, min_young=0.1e6, max_young=5e6))
+    weight = scene.add(pl.PointLoad(strip, pl.regions.plane(axis="x", at=0.1), (0, 0, -0.08)))
+    world, tip = scene.compile(), pl.robots.Marker(strip, (0.1, 0.008, 0.004))
+    there, _ = pl.QuasiStatic()(world, world.initial_state(), {modulus: pl.Young(sought)})
+    seen = pl.Effector(tip, directions=(0, 0, 1), tolerance=1e-4, name="tip")
+    step = pl.QuasiStatic(solver=pl.Inverse([seen], [modulus], tolerance=1e-6))
+    _, info = step(world, world.initial_state(), {seen: (0, 0, tip.at(there)[2]), weight: pl.Force((0, 0, -0.08))})
+    assert guess + info.actuation(modulus)[1] == pytest.approx(sought, rel=3e-3)

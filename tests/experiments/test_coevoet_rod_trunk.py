@@ -17,7 +17,10 @@ def trunks():
     return reproduce("coevoet-trunk")
 
 
-@pytest.mark.parametrize("name", ["rods", "trunks"])
+TRUNKS = pytest.param("trunks", marks=pytest.mark.slow)
+
+
+@pytest.mark.parametrize("name", ["rods", TRUNKS])
 def test_the_paper_is_reported_by_the_same_names(name, request):
     report = request.getfixturevalue(name)
     assert set(report.paper) <= set(report.metrics)
@@ -47,6 +50,7 @@ def test_both_sides_are_mirror_images(rods):
     assert rods.metrics["left_error_mm"] == pytest.approx(rods.metrics["right_error_mm"], rel=1e-3)
 
 
+@pytest.mark.slow
 def test_the_trunk_passes_between_the_cylinders_by_leaning_on_one(trunks):
     m = trunks.metrics
     assert m["passed_between"]
@@ -55,11 +59,13 @@ def test_the_trunk_passes_between_the_cylinders_by_leaning_on_one(trunks):
     assert m["max_penetration_mm"] < 0.05
 
 
+@pytest.mark.slow
 def test_the_trunk_holds_its_tip_against_a_moving_obstacle(trunks):
     assert trunks.metrics["pushed_error_mm"] < 0.2
     assert trunks.metrics["pushed_error_without_contact_mm"] > 2.0
 
 
+@pytest.mark.slow
 def test_the_trunk_recovers_from_a_cut_cable(trunks):
     assert trunks.metrics["recovered_error_mm"] < 1.0
 
@@ -74,10 +80,12 @@ def test_the_cut_cable_was_the_one_that_pulled_most():
     assert now[pulls.argmax()] == 0.0
 
 
+@pytest.mark.slow
 def test_the_free_trunk_follows_a_circle(trunks):
     assert trunks.metrics["circle_mean_error_mm"] < 0.2
 
 
+@pytest.mark.slow
 def test_the_trunk_has_the_published_size(trunks):
     assert trunks.metrics["dofs"] == pytest.approx(1665, rel=0.03)
     assert trunks.metrics["contacts"] == pytest.approx(76, rel=0.15)

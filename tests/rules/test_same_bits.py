@@ -1,4 +1,4 @@
-"""Results stay as they were recorded: bit for bit on the same kind of machine, to 1e-10 elsewhere.
+"""Results stay as recorded: bit for bit on the same kind of machine; elsewhere motions to 1e-10 and forces to 1e-8.
 
 A difference means that the change computes something else than before. Where that is meant, record the run anew with
 `python tests/rules/recorded_runs.py NAME` and say in the commit which run changed and why.
@@ -19,10 +19,13 @@ import recorded_runs
 RECORD = json.loads(recorded_runs.RECORD.read_text())
 ELSEWHERE = 1e-10
 """Of the largest norm of the kind."""
+SHARED = 1e-8
+"""The same for λ: how redundant contacts share a force is unique only to the tolerance of the solver."""
 ITERATED = {
     "example concentric_tubes": 1e-8,  # bilateral rows of tubes in each other have a condition of 1e10
     "experiment coevoet-two-bodies": 1e-5,  # an inverse through contact: its minimum is nearly flat
     "experiment fang-gripper": 1e-5,  # minimised to a relative gradient of 1e-5
+    "experiment fang-membrane": 1e-8,  # likewise
     "hybrid ball": 1e-6,  # adaptive steps of an integrator
     "hybrid delta": 1e-6,
 }
@@ -63,4 +66,5 @@ def _compare(found, recorded, tolerance):
     assert [line[:2] for line in found] == [line[:2] for line in recorded]
     scale = {kind: max(line[2] for line in recorded if line[0] in ("q", kind)) for kind in ("q", "v", "lam")}
     for (kind, _, *values), (_, _, *known) in zip(found, recorded, strict=True):
-        assert np.allclose(values, known, rtol=0.0, atol=tolerance * scale[kind]), kind
+        allowed = max(tolerance, SHARED) if kind == "lam" else tolerance
+        assert np.allclose(values, known, rtol=0.0, atol=allowed * scale[kind]), kind

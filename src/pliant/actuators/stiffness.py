@@ -27,6 +27,9 @@ from pliant.models.body import Model
 from pliant.models.model import MatrixStiffness
 from pliant.models.volume import Volume, VolumeModel
 
+_ROUNDING = 1e-12
+"""Fraction by which E₀ + λ may miss a bound of E where λ is at its own."""
+
 
 @one_line
 @per_second
@@ -97,7 +100,7 @@ class Stiffness(Actuator):
         if not isinstance(value, Young):
             raise InputError(f"{self.name!r} is controlled by pl.Young(Pa), got {value!r}")
         amount = positive(f"control of {self.name!r}", value.value, unit="Pa")
-        if not self.min_young <= amount <= self.max_young:
+        if not self.min_young * (1.0 - _ROUNDING) <= amount <= self.max_young * (1.0 + _ROUNDING):
             raise InputError(
                 f"{self.name!r} commands {amount:g} Pa, outside {self.min_young:g} … {self.max_young:g} Pa"
             )
@@ -145,9 +148,15 @@ class StiffnessRows(DriveRow):
 
     def stiffness(self, q: Sequence[FloatArray], lam: FloatArray, scale: float) -> Stiffnesses:
         """`scale` λ ∂f₁/∂q of the part."""
+        return self._stiffness(q, lam, scale, Tangent.EXACT)
+
+    def bounded_stiffness(self, q: Sequence[FloatArray], lam: FloatArray, scale: float) -> Stiffnesses:
+        """The same with the tangent that the body has in full linear solves."""
+        return self._stiffness(q, lam, scale, Tangent.WARPED if self.part.is_linear_law else Tangent.EXACT)
+
+    def _stiffness(self, q: Sequence[FloatArray], lam: FloatArray, scale: float, tangent: Tangent) -> Stiffnesses:
         if lam[0] == 0.0:
             return
         K = np.empty((self.part.pattern.block_count, 3, 3))
-        tangent = Tangent.WARPED if self.part.is_linear_law else Tangent.EXACT
         self.part.assemble(q[self.index], mass=0.0, stiffness=scale * float(lam[0]), tangent=tangent, values=K)
         yield self.index, MatrixStiffness(K)

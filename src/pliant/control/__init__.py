@@ -1,9 +1,11 @@
 """Inverse problems through contact: effectors, the inverse solver, kinematics, streams of actuation to hardware."""
 
 from pliant.control import paths, stream
+from pliant.control.balancing import balanced_truncation, hankel_values
 from pliant.control.effectors import Effector, LengthEffector, OrientationEffector, VolumeEffector
 from pliant.control.inverse import Inverse
 from pliant.control.kinematics import Kinematics, kinematics, point_compliance, point_stiffness, reachable_set
+from pliant.control.linear import linearize
 from pliant.control.supports import MovedSupport
 
 __all__ = [
@@ -14,7 +16,10 @@ __all__ = [
     "MovedSupport",
     "OrientationEffector",
     "VolumeEffector",
+    "balanced_truncation",
+    "hankel_values",
     "kinematics",
+    "linearize",
     "paths",
     "point_compliance",
     "point_stiffness",

@@ -69,12 +69,17 @@ def held_controls(report: InverseReport, info: StepInfo, hold: str) -> dict[Any,
     return made
 
 
+def is_modulus(actuator: Any) -> bool:
+    """Whether an actuator is a modulus, which has no displacement."""
+    return isinstance(actuator, Stiffness)
+
+
 def commanded(actuator: Any, displacement: float, force: float, hold: str) -> Any:
     """The control value that holds an actuator at its displacement, or at its force. A displacement is brought into its
     limits, which the solution of an inverse meets up to rounding.
     """
-    if hold == "force" or isinstance(actuator, Stiffness):  # a modulus has no displacement
-        return actuator.imposing(float(force))
+    if hold == "force" or is_modulus(actuator):
+        return actuator.imposing(float(np.clip(force, actuator.limits.lower, actuator.limits.upper)))
     return actuator.moving(float(np.clip(displacement, actuator.limits.least, actuator.limits.most)))
 
 

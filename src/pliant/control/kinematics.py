@@ -16,7 +16,7 @@ from scipy import sparse
 
 from pliant.constraints import forces_of
 from pliant.constraints.coupling import Coupling, couple, with_couplings
-from pliant.constraints.rows import Constraint, RowLaw, Rows, RowView
+from pliant.constraints.rows import COMPLIANT, Constraint, RowLaw, Rows, RowView
 from pliant.control.effectors import AnyEffector, Effector
 from pliant.core.checks import positive_count
 from pliant.core.errors import ConvergenceError, InputError
@@ -75,7 +75,7 @@ def kinematics(
 
     `controls` are those of the state for the other actuators. Quasi-static, or a dynamic step of `dt` (s).
     """
-    origins = {effector: _origin(effector) for effector in effectors}
+    origins = {effector: origin(effector) for effector in effectors}
     rows = [effector.bound(world) for effector in effectors]
     watched = _watched(world, state, rows, controls, dt, origins)
     slices = watched.slices
@@ -137,7 +137,7 @@ def reachable_set(
     cells = np.stack([rng.permutation(count) for _ in actuators], axis=1)
     amounts = bounds[:, 0] + (cells + rng.random(cells.shape)) / count * (bounds[:, 1] - bounds[:, 0])
     stepper = QuasiStatic(tolerance=1e-6) if stepper is None else stepper
-    measure, origin = effector.bound(world).measure, _origin(effector)
+    measure, zero = effector.bound(world).measure, origin(effector)
     reached, positions = [], []
     for amount in amounts:
         state = world.initial_state()
@@ -148,7 +148,7 @@ def reachable_set(
         except ConvergenceError:
             continue
         reached.append(amount)
-        positions.append(measure.error(state.q, origin).reshape(-1, 3)[0])
+        positions.append(measure.error(state.q, zero).reshape(-1, 3)[0])
     return np.array(reached).reshape(-1, len(actuators)), np.array(positions).reshape(-1, 3)
 
 
@@ -166,7 +166,7 @@ class _Probe(Constraint):
         return Rows.of(H, np.zeros(3), RowLaw.IMPOSED), None
 
 
-def _origin(effector: AnyEffector) -> FloatArray:
+def origin(effector: AnyEffector) -> FloatArray:
     """A target of zero."""
     for value in (np.zeros(3), 0.0):
         try:
@@ -222,19 +222,28 @@ def _unsprung(index: int, unknown: int, spring: float, sizes: Sequence[int]) -> 
     return Coupling(tuple(E), np.array([[-1.0 / spring]]))
 
 
-def _reduced(watched: _Watched, kept: Any) -> FloatArray:
-    """W of the rows `kept` at constant δ of bilateral rows, actuators by displacement and pressing contacts."""
-    W, rows, lam = watched.W, watched.rows, watched.lam()
+def holds(rows: Rows, lam: FloatArray) -> BoolArray:
+    """Which rows (m,) hold under small motions from where their forces are λ (m,), N: bilateral ones, actuators by
+    displacement, and contacts that press, along the surface too where friction is below its limit.
+    """
     largest = float(np.abs(lam).max(initial=0.0))
-    pressed = np.abs(lam) > _PRESSED * largest
-    sticks = pressed.copy()
+    sticks = np.abs(lam) > _PRESSED * largest
     cones = np.flatnonzero(rows.law == RowLaw.COULOMB)
     if len(cones):
         normal, friction = lam[cones[::3]], np.hypot(lam[cones[1::3]], lam[cones[2::3]])
         sticking = (normal > _PRESSED * largest) & (friction < (1.0 - 1e-6) * rows.mu[cones[::3]] * normal)
         for k in (1, 2):
             sticks[cones[k::3]] = sticking  # a sliding contact constrains its normal only
-    stays = (rows.law == RowLaw.BILATERAL) | (sticks & (rows.law != RowLaw.IMPOSED))
+    held: BoolArray = (rows.law == RowLaw.BILATERAL) | (rows.law == COMPLIANT) | (sticks & (rows.law != RowLaw.IMPOSED))
+    return held
+
+
+def _reduced(watched: _Watched, kept: Any) -> FloatArray:
+    """W of the rows `kept` at constant δ of bilateral rows, actuators by displacement and pressing contacts."""
+    W, rows = watched.W, watched.rows
+    soft = np.flatnonzero(rows.law == COMPLIANT)
+    W[soft, soft] += rows.upper[soft]
+    stays = holds(rows, watched.lam())
     stays[kept] = False
     D = equilibrating_scale(W, NO_BLOCKS)
     wanted = np.concatenate([kept, np.arange(rows.count, len(W))])

@@ -8,8 +8,9 @@ Every iterate is a converged forward solve. Bodies that are stable only because 
 upright trunk beyond its buckling load, are thus treated like others, although B is far from the identity for them.
 
 The linear model also moves redundant actuators to where they take less energy, so that the errors change even for
-y = 0. Where this keeps the iteration from converging, `_finished` goes on over the displacements alone: Gauss–Newton
-with a Jacobian from forward solves, for the actuators that carry a force within their limits.
+y = 0. Where this keeps the iteration from converging, `_finished` goes on over the displacements alone, and the moduli,
+which have none: Gauss–Newton with a Jacobian from forward solves, for the actuators that carry a force within their
+limits.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ import numpy as np
 from pliant.actuators import ActuatorRows
 from pliant.actuators.joint import JointMemory
 from pliant.actuators.values import Cut
-from pliant.constraints.rows import Constraint, Rows, RowView
-from pliant.control.equilibrium import HeldActuation, commanded
+from pliant.constraints.rows import Constraint, Rows, RowView, forces_of
+from pliant.control.equilibrium import HeldActuation, commanded, is_modulus
 from pliant.control.supports import MovedSupport
 from pliant.core.errors import ConvergenceError, InputError
 from pliant.core.types import FloatArray, IndexArray
@@ -44,6 +45,8 @@ RESTARTS = 1
 """How often the iteration begins anew with B = I: cables that become taut or slack change B at once."""
 JACOBIANS, CORRECTIONS = 3, 8
 """Most Jacobians from forward solves, and most corrections with each: cables that become taut or slack change it."""
+FRACTIONS = (1.0, 0.5, 0.25, 0.0)
+"""Of the change of moduli that the linear model promises first, which may be too soft to hold."""
 PROBE = 0.01
 """Displacement by which an actuator is probed, over its own: well above the tolerance of equilibria, nearly linear."""
 TAUT = 1e-6
@@ -135,8 +138,7 @@ def settled_inverse(
     start = replace(state, time=state.time + (stepper.dt or 0.0))  # the rounds pass no time
     promised = rounds.asked(start)
     report = promised.inverse
-    held = [_displacement(world, state, each) for each in rounds.actuators]
-    best = rounds.settled(start, held, promised.actuation(rounds.actuators)[1])
+    best = _first(rounds, start, promised.actuation(rounds.actuators)[1])
     if best is None:
         raise _stalled(inverse, None, None, report.weighted_errors(promised))
     e: FloatArray = report.weighted_errors(best[1])
@@ -167,14 +169,29 @@ def settled_inverse(
     return _finished(rounds, inverse, report, best)
 
 
+def _first(rounds: _Rounds, start: State, promised: FloatArray) -> tuple[State, StepInfo] | None:
+    """The equilibrium with the displacements of `start` held. A modulus has no displacement: it takes the `promised`
+    value, or, where the body finds no equilibrium with that, one between it and that of `start`.
+    """
+    held = [_displacement(rounds.world, start, each) for each in rounds.actuators]
+    drives: list[Any] = [rounds.world.constraints[rounds.world.constraint_index(each)] for each in rounds.actuators]
+    fractions = FRACTIONS if any(is_modulus(each) for each in rounds.actuators) else FRACTIONS[:1]
+    last = forces_of(np.array([drive.key for drive in drives]), start.keys, start.lam)
+    for fraction in fractions:
+        found = rounds.settled(start, held, last + fraction * (promised - last))
+        if found is not None:
+            return found
+    return None
+
+
 def _finished(rounds: _Rounds, inverse: Inverse, report: Any, best: tuple[State, StepInfo]) -> tuple[State, StepInfo]:
     """The settled step from the equilibrium `best`, by Gauss–Newton over the displacements of the actuators."""
     assert inverse.tolerance is not None
     for _ in range(JACOBIANS):
-        e, (d, forces) = report.weighted_errors(best[1]), best[1].actuation(rounds.actuators)
-        probes = _probes(rounds.actuators, d, forces)
-        J = _jacobian(rounds, report, best, probes)
-        radius = np.inf  # of the displacements over their probes
+        e, moved = report.weighted_errors(best[1]), _Moved.of(rounds, best[1])
+        probes = moved.probes()
+        J = _jacobian(rounds, report, best, moved, probes)
+        radius = np.inf  # of the values over their probes
         for _ in range(CORRECTIONS):
             promised = rounds.asked(best[0])
             wanted = report.weighted_errors(promised)
@@ -184,42 +201,72 @@ def _finished(rounds: _Rounds, inverse: Inverse, report: Any, best: tuple[State,
             if not z.any():
                 break
             z *= min(1.0, radius / _norm(z))
-            found = rounds.settled(best[0], d + probes * z, forces)
+            found = moved.by(probes * z).settled(best[0])
             if found is None:
                 radius = 0.3 * _norm(z)
                 continue
             change = report.weighted_errors(found[1]) - e
             J = J + np.outer(change - J @ z, z) / (z @ z)
             if _norm(e + change) < _norm(e):
-                best, e, (d, forces), radius = found, e + change, found[1].actuation(rounds.actuators), 2.0 * _norm(z)
+                best, e, moved, radius = found, e + change, _Moved.of(rounds, found[1]), 2.0 * _norm(z)
             else:
                 radius = 0.5 * _norm(z)
     raise _stalled(inverse, best, e, wanted)
 
 
-def _probes(actuators: Any, d: FloatArray, forces: FloatArray) -> FloatArray:
-    """By how much each actuator is displaced for a column of the Jacobian, (k,); 0 where its force is at a limit: a
-    slack cable moves nothing.
+@dataclass(frozen=True)
+class _Moved:
+    """What the actuators are held at: `values` (k,), displacements, and changes of moduli, which have none; `forces`
+    (k,) are theirs.
     """
-    slack = TAUT * np.abs(forces).max(initial=0.0)
-    kinds = [type(each) for each in actuators]
-    largest = {kind: max(abs(x) for x, other in zip(d, kinds, strict=True) if other is kind) for kind in set(kinds)}
-    return np.array(
-        [
-            PROBE * max(abs(x), 0.1 * largest[kind])
-            if each.limits.lower + slack < force < each.limits.upper - slack
-            else 0.0
-            for each, kind, x, force in zip(actuators, kinds, d, forces, strict=True)
-        ]
-    )
+
+    rounds: _Rounds
+    values: FloatArray
+    forces: FloatArray
+
+    @classmethod
+    def of(cls, rounds: _Rounds, info: StepInfo) -> _Moved:
+        """Those of a step."""
+        d, forces = info.actuation(rounds.actuators)
+        return cls(rounds, np.where([is_modulus(each) for each in rounds.actuators], forces, d), forces)
+
+    def by(self, change: FloatArray) -> _Moved:
+        """The values changed by `change`."""
+        return replace(self, values=self.values + change)
+
+    def settled(self, state: State) -> tuple[State, StepInfo] | None:
+        """The equilibrium with these values."""
+        return self.rounds.settled(state, self.values, self.values)
+
+    def probes(self) -> FloatArray:
+        """By how much each value is changed for a column of the Jacobian, (k,); 0 where the force is at a limit.
+
+        A slack cable moves nothing.
+        """
+        slack = TAUT * np.abs(self.forces).max(initial=0.0)
+        actuators = self.rounds.actuators
+        sizes = [abs(each.slider_amount(x, x)) for each, x in zip(actuators, self.values, strict=True)]
+        largest: dict[type, float] = {}
+        for each, size in zip(actuators, sizes, strict=True):
+            largest[type(each)] = max(size, largest.get(type(each), 0.0))
+        return np.array(
+            [
+                PROBE * max(size, 0.1 * largest[type(each)])
+                if each.limits.lower + slack < force < each.limits.upper - slack
+                else 0.0
+                for each, size, force in zip(actuators, sizes, self.forces, strict=True)
+            ]
+        )
 
 
-def _jacobian(rounds: _Rounds, report: Any, best: tuple[State, StepInfo], probes: FloatArray) -> FloatArray:
+def _jacobian(
+    rounds: _Rounds, report: Any, best: tuple[State, StepInfo], moved: _Moved, probes: FloatArray
+) -> FloatArray:
     """Change of the errors in equilibrium for one probe of each actuator, (errors, k)."""
-    e, (d, forces) = report.weighted_errors(best[1]), best[1].actuation(rounds.actuators)
+    e = report.weighted_errors(best[1])
     J = np.zeros((len(e), len(probes)))
     for k in np.flatnonzero(probes):
-        found = rounds.settled(best[0], d + probes * (np.arange(len(probes)) == k), forces)
+        found = moved.by(probes * (np.arange(len(probes)) == k)).settled(best[0])
         if found is not None:
             J[:, k] = report.weighted_errors(found[1]) - e
     return J
