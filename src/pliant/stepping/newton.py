@@ -170,7 +170,7 @@ def apply_with_line_search(correction: Correction, *, invertible: bool = True) -
     step is kept while |g(1)| stays below g(0), otherwise s follows from the secant of g (Crisfield, Non-linear Finite
     Element Analysis of Solids and Structures, 9.2).
     Where supports still have to move, their work enters the potential and the slope says nothing: the step is full.
-    A correction that goes uphill from its start, as that of a projected tangent may, has no such s and is cut short.
+    A slope that stays as it is, as uphill beyond the limit of a law, has no secant; the correction is shortened anyway.
     Where not `invertible` no element inverts, whether or not its law has a barrier at det F = 0.
     """
     step, dx = correction.step, correction.dx
@@ -190,7 +190,8 @@ def apply_with_line_search(correction: Correction, *, invertible: bool = True) -
         there = slope(bodies, forces, dx)
         if supports_move or there >= -0.9 * abs(start_slope) or s < 1e-3:  # no overshoot, or too short to matter
             break
-        s *= min(max(start_slope / (start_slope - there), 0.1), 0.6) if start_slope > 0.0 else 0.1
+        decrease = start_slope - there
+        s *= min(max(start_slope / decrease, 0.1), 0.6) if decrease else 0.6
     else:
         forces = bodies.forces()
     return evolve(step, bodies=bodies), forces
