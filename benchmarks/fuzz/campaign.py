@@ -28,7 +28,7 @@ STALLED = 300.0
 """Time by the clock that a file may take on a machine in use."""
 _KEPT = 3
 """Files that are kept of each kind of failure."""
-_EVERY = 500
+_EVERY = 100
 
 
 @dataclass

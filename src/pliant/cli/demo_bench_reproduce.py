@@ -73,4 +73,4 @@ def _list_names(output: Output, lines: dict[str, str], *, usage: str) -> None:
     width = 2 + max(len(name) for name in lines)
     for name, line in lines.items():
         output.say(f"  {name:<{width}}{line}")
-    output.finish(lines)
+    output.finish(lines, made=False)

@@ -37,11 +37,11 @@ class Output:
             table.add_row(name, value_text(value))
         self.console.print(table)
 
-    def finish(self, data: Any) -> None:
-        """Write `data` as JSON, where it was asked for, with what made it: versions, machine and parameters."""
+    def finish(self, data: Any, *, made: bool = True) -> None:
+        """Write `data` as JSON, where it was asked for, with what `made` it: versions, machine, parameters."""
         if self._json is None:
             return
-        if isinstance(data, Mapping):
+        if made and isinstance(data, Mapping):
             data = {**data, "made": {**provenance(), "command": ["pliant", *sys.argv[1:]]}}
         text = json.dumps(data, indent=2, default=plain) + "\n"
         if self._json == STANDARD_OUTPUT:

@@ -254,7 +254,7 @@ def _triangles(path: Path, blocks: Blocks) -> IntArray:
 def _gathered(blocks: Blocks) -> dict[str, IntArray]:
     """Blocks of the same kind joined, in the order of the file."""
     kinds = dict.fromkeys(kind for kind, cells in blocks if len(cells))
-    return {kind: np.vstack([cells for name, cells in blocks if name == kind]) for kind in kinds}
+    return {kind: np.vstack([cells for name, cells in blocks if name == kind and len(cells)]) for kind in kinds}
 
 
 def _merged_vertices(points: FloatArray, tolerance: float) -> tuple[IntArray, IntArray]:

@@ -229,7 +229,10 @@ def mesh_file(urdf: Path, name: str, folder: str | Path | None = None) -> Path:
         candidates = [start / part for start in starts for part in (f"{package}/{inside}", inside)]
     else:
         candidates = [urdf.parent / plain, *([Path(folder) / plain] if folder is not None else [])]
-    found = next((candidate for candidate in candidates if candidate.is_file()), None)
+    try:
+        found = next((candidate for candidate in candidates if candidate.is_file()), None)
+    except (OSError, ValueError) as error:
+        raise MeshError(f"{urdf}: the mesh {name!r:.80} has no name that a file can have ({error!s:.80})") from error
     if found is None:
         raise MeshError(f"{urdf}: the mesh {name!r} was not found beside it; give its folder: folder=…")
     return found
