@@ -60,8 +60,6 @@ def with_spec(world: World, index: int, spec: Any) -> Model:
     model: Any = world.models[index]
     if type(model) is VolumeModel:
         return _volume(model, spec)
-    if world.reductions:
-        raise InputError(f"{model.name!r} is reduced: constants of its material are not differentiated")
     old, things = model.spec, world.source.things
     of_body = [thing for thing, _ in things if getattr(thing, "body", None) is old]
     placement = next(placed for thing, placed in things if thing is old)
