@@ -295,16 +295,19 @@ def _flags():
 
 
 def record(names):
-    """Run and write down `names`, all of them where none is given; the others stay as they are."""
-    known = json.loads(RECORD.read_text()) if RECORD.exists() else {"runs": {}}
-    kept = {name: known["runs"][name] for name in RUNS if name in known["runs"] and names and name not in names}
+    """Run and write down `names`, all of them where none is given; the others stay as they are, and so does their
+    machine: on another one the bits of a run are left out.
+    """
+    known = json.loads(RECORD.read_text()) if names and RECORD.exists() else {"runs": {}, "machine": machine()}
+    same = known["machine"] == machine()
+    kept = {name: known["runs"][name] for name in RUNS if name in known["runs"] and name not in names}
     for name in names or RUNS:
         arrays = arrays_of(name)
-        kept[name] = {"bits": digest(arrays), "outline": outline(arrays)}
+        kept[name] = {"bits": digest(arrays) if same else "", "outline": outline(arrays)}
         print(f"{name}: {len(arrays)} arrays")
     runs = {name: kept[name] for name in RUNS if name in kept}
     text = ",\n".join(f"{json.dumps(name)}: {json.dumps(run)}" for name, run in runs.items())
-    RECORD.write_text(f'{{"machine": {json.dumps(machine(), ensure_ascii=False)},\n"runs": {{\n{text}\n}}}}\n')
+    RECORD.write_text(f'{{"machine": {json.dumps(known["machine"], ensure_ascii=False)},\n"runs": {{\n{text}\n}}}}\n')
 
 
 if __name__ == "__main__":
