@@ -201,7 +201,7 @@ def test_bad_input():
     scene = pl.Scene()
     body = scene.add(pl.RigidBody.box(size=(0.02,) * 3, mass=0.02, position=(0, 0, 0.05)))
     floor = scene.add(pl.Obstacle.plane(point=(0, 0, 0), normal=(0, 0, 1)))
-    with pytest.raises(pl.InputError, match=r"continuous of collide\(\) must be True or False, got 1"):
+    with pytest.raises(pl.InputError, match=r"continuous of Scene.collide\(\) must be True or False, got 1"):
         scene.collide(body, floor, continuous=1)
     scene.collide(body, floor, continuous=True)
     world = scene.compile()

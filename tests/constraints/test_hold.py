@@ -194,7 +194,7 @@ def test_holds_are_stored(tmp_path):
         ({}, "holds nothing"),
         ({"position": "xx"}, "position of 'hold'"),
         ({"rotation": "w"}, "rotation of 'hold'"),
-        ({"position": 3}, "position of 'hold'"),
+        ({"position": 3}, "position of Hold 'hold'"),
         ({"position": "x", "point": (0, 0)}, "point of 'hold'"),
         ({"position": "x", "reach": -1.0}, "reach of 'hold'"),
         ({"position": "x", "base": "itself"}, "to itself"),

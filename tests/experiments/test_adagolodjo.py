@@ -9,7 +9,7 @@ from experiments import EXPERIMENTS, reproduce
 from experiments import adagolodjo_parts as parts
 from experiments import adagolodjo_prebent as prebent
 from pliant.constraints.coupling import couple
-from pliant.control.kinematics import _origin, _watched, kinematics
+from pliant.control.kinematics import _watched, kinematics, origin
 
 NAMES = ("finger", "convergence", "radius", "prebent")
 
@@ -105,7 +105,7 @@ def test_equation_14_takes_both_schur_complements(coupled):
     tip = pl.Effector(bench.robot.tip)
     found = kinematics(bench.world, state, effectors=[tip], actuators=[bench.drive], controls=pull(bench, 1e-3))
     rows = tip.bound(bench.world)
-    watched = _watched(bench.world, state, [rows], pull(bench, 1e-3), None, {tip: _origin(tip)})
+    watched = _watched(bench.world, state, [rows], pull(bench, 1e-3), None, {tip: origin(tip)})
     channel, _spring = watched.couplings
     W, slices = couple(watched.W[:-1, :-1], [channel]), watched.slices
     a = [slices[bench.world.constraint_index(bench.drive)].start]

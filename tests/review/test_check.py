@@ -224,5 +224,5 @@ def test_the_time_step_is_compared_with_the_first_frequency():
 
 
 def test_check_takes_scenes_and_worlds():
-    with pytest.raises(InputError, match="a scene or a world"):
+    with pytest.raises(InputError, match=r"a pl.Scene or a pl.World"):
         pl.check("scene.py")

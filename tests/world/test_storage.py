@@ -169,13 +169,3 @@ def test_a_material_with_memory_remembers_in_a_file(tmp_path):
     np.testing.assert_array_equal(restored.histories[0], state.histories[0])
     np.testing.assert_array_equal(step(world, restored)[0].q[0], step(world, state)[0].q[0])
 
-
-def test_limits_per_step_of_earlier_files_become_rates():
-    _, _, cable, _ = build()
-    encoder = Encoder()
-    encoded = encoder.encode(cable)
-    del encoded["fields"]["max_rate"]
-    encoded["fields"]["max_variation"] = 1e-3
-    assert Decoder(encoder.arrays, 0.02).decode(encoded).max_rate == pytest.approx(0.05)
-    with pytest.raises(pl.InputError, match=r"make the world again, with max_rate = 0\.001/dt"):
-        Decoder(encoder.arrays).decode(encoded)

@@ -69,7 +69,7 @@ def test_placed_beams_stand_turned_and_shifted():
         ({"points": LINE[:1]}, "needs two"),
         ({"points": np.zeros((3, 3))}, "piece 0 .* has the length 0 m"),
         ({"edges": [(0, 1), (1, 2), (2, 3)]}, "node 4 of 'beam' belongs to no piece"),
-        ({"edges": [(0, 1), (1, 2), (2, 3), (3, 5)]}, "name node 5"),
+        ({"edges": [(0, 1), (1, 2), (2, 3), (3, 5)]}, r"edges of 'beam' must be 0 … 4, but 1 are not: row 3"),
         ({"edges": [(0, 1), (1, 0), (1, 2), (2, 3), (3, 4)]}, "the same pair of nodes twice"),
         ({"edges": [0, 1]}, r"shape \(m, 2\)"),
         ({"young": -1.0}, "young of 'beam'"),

@@ -75,9 +75,9 @@ def test_a_given_mass_by_node_is_taken():
 @pytest.mark.parametrize(
     ("mass", "options", "message"),
     [
-        (0.0, {}, "mass must be > 0 kg, got 0"),
-        (-np.ones(27), {}, "mass must be > 0 kg, got -1"),
-        (np.nan, {}, "mass must be finite"),
+        (0.0, {}, "must be > 0 kg, got 0"),
+        (-np.ones(27), {}, "must be > 0 kg, got -1"),
+        (np.nan, {}, "must be finite"),
         (np.ones(5), {}, r"one value per node \(27,\), got \(5,\)"),
         (np.ones(27), {"lumped_mass": False}, "lumped by its nature"),
     ],
