@@ -20,8 +20,9 @@ demo: $(VENV)/.demo gmsh-libraries
 	$(BIN)/pliant warmup "inverse problems" "rigid bodies and supports"
 	$(BIN)/pliant demo tour --out out
 
-# Tests of a file go to one process, which makes what they share once ("worksteal").
-PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
+# Three processes on two cores: some tests wait, for a browser or for programs that they start. Tests of a file go to
+# one process, which makes what they share once ("worksteal").
+PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 3 --dist worksteal
 
 test: test-setup
 	$(PYTEST) -m "not slow"

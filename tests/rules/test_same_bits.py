@@ -30,7 +30,8 @@ ITERATED = {
     "hybrid delta": 1e-6,
 }
 """Runs that end at a tolerance of their own, or whose forces amplify rounding."""
-NAMES = [pytest.param(name, marks=[pytest.mark.slow] * (name in recorded_runs.SLOW)) for name in recorded_runs.RUNS]
+LONG = recorded_runs.SLOW | {"membrane geometric"}
+NAMES = [pytest.param(name, marks=[pytest.mark.slow] * (name in LONG)) for name in recorded_runs.RUNS]
 
 
 @pytest.mark.parametrize("name", NAMES)

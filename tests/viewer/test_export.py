@@ -171,7 +171,7 @@ def test_curves_as_a_table(run, tmp_path):
 def test_what_cannot_be_written_is_told(run, tmp_path):
     with pytest.raises(pl.InputError, match=r"\.html, \.gif"):
         pl.export(run, tmp_path / "a.docx")
-    with pytest.raises(pl.InputError, match="must be a pl.Run"):
+    with pytest.raises(pl.InputError, match=r"must be a pl\.Run"):
         pl.export(run.world, tmp_path / "a.html")
 
 

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import pliant as pl
-from pliant.world.codec import Decoder, Encoder
 from scenes import DOWN, RUBBER, bar
 
 
@@ -168,4 +167,3 @@ def test_a_material_with_memory_remembers_in_a_file(tmp_path):
     restored = world.load_state(state.save(tmp_path / "state.npz"))
     np.testing.assert_array_equal(restored.histories[0], state.histories[0])
     np.testing.assert_array_equal(step(world, restored)[0].q[0], step(world, state)[0].q[0])
-
