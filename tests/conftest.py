@@ -10,8 +10,8 @@ settings.load_profile("any machine")
 
 
 def pytest_runtest_setup(item):
-    """Each test begins with the signal handlers of Python: Gmsh, which some tests start by themselves, replaces them, and
-    under a shell in the background Ctrl-C is ignored.
+    """Each test begins with the signal handlers of Python: Gmsh, which some tests start by themselves, replaces them,
+    and under a shell in the background Ctrl-C is ignored.
     """
     signal.signal(signal.SIGINT, signal.default_int_handler)
     if hasattr(signal, "SIGPIPE"):

@@ -24,6 +24,7 @@ def test_the_holder_starts_and_ends_at_rest():
     assert np.linalg.norm(bending.holder_displacement(2.0)) == pytest.approx(0.03, rel=1e-3)
 
 
+@pytest.mark.slow
 def test_the_demo_runs_and_leaves_picture_page_and_run(tmp_path):
     pytest.importorskip("matplotlib")
     outcome = run_demo("bending", out=tmp_path / "new" / "folder")

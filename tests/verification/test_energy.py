@@ -105,7 +105,10 @@ def test_midpoint_conserves_a_linear_material_exactly():
     assert drift <= 1e-9
 
 
-@pytest.mark.parametrize("law", [pl.materials.StVenantKirchhoff, pl.materials.NeoHookean])
+SLOW_LAW = pytest.param(pl.materials.StVenantKirchhoff, marks=pytest.mark.slow)
+
+
+@pytest.mark.parametrize("law", [SLOW_LAW, pl.materials.NeoHookean])
 def test_midpoint_band_is_bounded_and_second_order(law):
     """Nonlinear: over 1000 steps the energy stays in a band that does not grow, and halving dt quarters the band."""
     _, load, world = cantilever(law, cells=(6, 1, 1))

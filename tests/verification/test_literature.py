@@ -37,7 +37,11 @@ def rows_of(name, **options):
     return rows
 
 
-@pytest.mark.parametrize("name", PROBLEMS)
+LONG = {"circular-membrane", "flat-punch", "heavy-top", "twisted-disc"}
+"""Problems of 3 to 6 s."""
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] * (name in LONG)) for name in PROBLEMS])
 def test_a_problem_of_the_literature(name):
     rows = rows_of(name)
     assert rows

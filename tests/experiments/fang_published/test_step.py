@@ -12,6 +12,7 @@ from scenes import SILICONE as RUBBER
 from scenes import chamber_world, hollow_box
 
 pytest.importorskip("gmsh")
+pytestmark = pytest.mark.slow  # an experiment: its blend has quick tests, its run is recorded
 SOFT = {"omega": 0.2, "step": 1.5}
 
 

@@ -58,6 +58,7 @@ def test_spin_about_a_principal_axis_stays(stepper, axis):
     np.testing.assert_allclose(state.pose(body)[1:], R, atol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stepper", [pl.ImplicitEuler, pl.ImplicitMidpoint])
 def test_tumbling_keeps_energy_and_angular_momentum(stepper):
     """Torque-free rotation about no principal axis, ten seconds: both constant to 1e-6, whatever the step."""
