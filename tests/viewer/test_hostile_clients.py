@@ -5,6 +5,7 @@ import http.client
 import socket
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
 import msgspec
@@ -28,6 +29,12 @@ CAMERA = {
     "type": "ViewerCameraMessage", "wxyz": (1.0, 0.0, 0.0, 0.0), "position": (1.0, 1.0, 1.0), "fov": 0.8, "near": 0.01,
     "far": 100.0, "image_height": 400, "image_width": 600, "look_at": (0.0, 0.0, 0.0), "up_direction": (0.0, 0.0, 1.0),
 }  # fmt: skip
+
+
+def run(work):
+    """``asyncio.run(work)`` in a thread of its own: browsers of other tests leave a loop running in this one."""
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(asyncio.run, work).result()
 
 
 @pytest.fixture(scope="module")
@@ -85,7 +92,7 @@ def spoken(viewer, *messages, patience=0.3, **options):
             except closed as end:
                 return end.rcvd
 
-    return asyncio.run(speak())
+    return run(speak())
 
 
 def packed(**message):
@@ -273,7 +280,7 @@ def test_more_pages_than_are_served_are_sent_away(viewer, monkeypatch):
                 async with connected(viewer):
                     pass
 
-    asyncio.run(crowd())
+    run(crowd())
     until_free(viewer)
     goes_on(viewer)
 
