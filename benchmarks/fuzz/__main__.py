@@ -8,7 +8,8 @@ from pathlib import Path
 from benchmarks.fuzz.campaign import Record, campaign
 from benchmarks.fuzz.child import outcome_of
 from benchmarks.fuzz.readers import READERS
-from benchmarks.fuzz.report import markdown, write_between
+from benchmarks.fuzz.report import markdown
+from benchmarks.soak.report import write_between
 
 
 def main() -> None:
@@ -39,7 +40,7 @@ def main() -> None:
     table = markdown(records, options.seed)
     print(table)
     if options.write is not None:
-        write_between(options.write, table)
+        write_between(options.write, table, name="fuzz")
 
 
 if __name__ == "__main__":

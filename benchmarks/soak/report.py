@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.soak.episodes import EULER, STEPPERS, UNMET, Record
+from pliant.core.replacing import replace_text
 
 WARM_UP = 3
 """Steps of an episode whose times are left out: the first one reads kernels from the disk."""
@@ -130,4 +131,4 @@ def write_between(path: Path, table: str, *, name: str = "soak") -> None:
     _, mark, after = rest.partition(end)
     if not mark:
         raise ValueError(f"{path} has no lines {start!r} and {end!r}")
-    path.write_text(f"{before}{start}\n{table}\n{end}{after}", encoding="utf-8")
+    replace_text(path, f"{before}{start}\n{table}\n{end}{after}")

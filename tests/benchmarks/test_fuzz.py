@@ -10,7 +10,8 @@ from benchmarks.fuzz import child
 from benchmarks.fuzz.campaign import GOOD, Record, campaign
 from benchmarks.fuzz.child import READ, case_of, outcome_of
 from benchmarks.fuzz.readers import READERS
-from benchmarks.fuzz.report import END, START, markdown, write_between
+from benchmarks.fuzz.report import markdown
+from benchmarks.soak.report import write_between
 
 QUICK = [name for name, reader in READERS.items() if not reader.forks]
 FEW = {"run": 6, "world": 6, "state": 6, "reduced world": 4}
@@ -84,9 +85,9 @@ def test_a_campaign_keeps_failures_and_goes_on(tmp_path, monkeypatch):
 
 def test_the_table_goes_between_its_marks(tmp_path):
     page = tmp_path / "page.md"
-    page.write_text(f"before\n{START}\nold\n{END}\nafter\n")
-    write_between(page, "new")
-    assert page.read_text() == f"before\n{START}\nnew\n{END}\nafter\n"
+    page.write_text("before\n<!-- fuzz: start -->\nold\n<!-- fuzz: end -->\nafter\n")
+    write_between(page, "new", name="fuzz")
+    assert page.read_text() == "before\n<!-- fuzz: start -->\nnew\n<!-- fuzz: end -->\nafter\n"
 
 
 @pytest.mark.slow
