@@ -2,6 +2,7 @@
 
 import json
 import os
+import sys
 import zipfile
 
 import numpy as np
@@ -52,6 +53,40 @@ def test_an_interrupted_write_leaves_the_old_file(tmp_path):
         write_archive(path, TAG, {"x": np.zeros(1000), "y": Fails()})
     assert path.read_bytes() == before
     assert [p.name for p in tmp_path.iterdir()] == ["a.npz"]
+
+
+def interrupted_at(line, work):
+    """`work`, with Ctrl-C before the given line that Python executes in it."""
+
+    def trace(frame, event, arg):
+        nonlocal line
+        line -= event == "line"
+        if line == 0:
+            raise KeyboardInterrupt
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        work()
+    finally:
+        sys.settrace(before)
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # ZipFile's constructor was interrupted
+def test_ctrl_c_at_any_line_is_a_keyboard_interrupt_and_leaves_a_whole_file(tmp_path):
+    path = write_archive(tmp_path / "a.npz", TAG, {"x": np.zeros(3)})
+    old = path.read_bytes()
+    for line in range(1, 100_000, 3):
+        try:
+            interrupted_at(line, lambda: write_archive(path, TAG, {"x": np.ones(4)}))
+        except KeyboardInterrupt:
+            with zipfile.ZipFile(path) as found:
+                assert found.testzip() is None
+            continue
+        break
+    assert line > 500
+    assert path.read_bytes() != old
 
 
 @pytest.mark.parametrize("stage", ["fsync", "replace"])

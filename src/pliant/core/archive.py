@@ -80,7 +80,8 @@ def write_stream(
         raise InputError(f"an array cannot be called {_HEADER!r}: that name is reserved for the format of the file")
     text = np.array(json.dumps({"format": format_tag, **(header or {})}))
     method = zipfile.ZIP_DEFLATED if compress else zipfile.ZIP_STORED
-    with zipfile.ZipFile(stream, "w", method) as archive:
+    archive = zipfile.ZipFile(stream, "w", method)
+    try:
         archive.comment = _SEAL + b"0" * 64
         for name, value in {_HEADER: text, **arrays}.items():
             array = np.asanyarray(value)
@@ -88,6 +89,11 @@ def write_stream(
                 raise InputError(f"{name!r} must be an array of numbers to be saved, got {value!r:.200}")
             with archive.open(f"{name}.npy", "w", force_zip64=True) as entry:
                 np.lib.format.write_array(entry, array, allow_pickle=False)  # type: ignore[no-untyped-call]
+        archive.close()
+    except BaseException:
+        # The part written is discarded. ZipFile closes itself at its end, which raises where an entry was interrupted.
+        archive.fp = None
+        raise
     size = stream.seek(-64, 2)
     digest = _digest(stream, size)
     stream.seek(size)
