@@ -20,6 +20,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 
+from pliant.actuators.cable_bundle import CableBundle
 from pliant.actuators.drive import USUAL_SHORTENING, USUAL_TRAVEL
 from pliant.actuators.limits import per_second
 from pliant.actuators.strands import Middles, Strand
@@ -185,6 +186,18 @@ class CableRows(TensionRows):
         """Identities of the rows."""
         inner = len(self.fixed) - 2 if self.spec.friction else 0
         return np.concatenate([[self.key], row_keys(CABLE_FRICTION, self.key, inner)]).astype(np.int64)
+
+    @property
+    def bundle_key(self) -> Any:
+        """The body of a cable that runs through it alone, without friction."""
+        strand = self.strands[0]
+        joins = self._is_simple and strand.pieces.joins(self.fixed)
+        return (CableRows, strand.index) if joins else None
+
+    @classmethod
+    def bundle(cls, first: int, members: Sequence[CableRows]) -> CableBundle:
+        """Neighbouring cables through one body."""
+        return CableBundle(first, tuple(members), _SHORT)
 
     @property
     def stiff_models(self) -> tuple[int, ...]:

@@ -1,7 +1,8 @@
 """Constraints, their rows, and the condensation of these to δ = δ_free + W λ."""
 
+from pliant.constraints.assembly import Assembly, assemble, detect, gathered
 from pliant.constraints.condense import Condensation, Island, condense
-from pliant.constraints.rows import Assembly, Constraint, RowLaw, Rows, RowView, assemble, detect, forces_of, gathered
+from pliant.constraints.rows import Constraint, RowLaw, Rows, RowView, forces_of
 
 __all__ = [
     "Assembly",

@@ -16,9 +16,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from pliant.constraints.assembly import joined
 from pliant.constraints.coupling import Coupling
 from pliant.constraints.keys import CHANNELS, first_key
-from pliant.constraints.rows import Constraint, RowLaw, Rows, RowView, Stiffnesses, joined, model_index
+from pliant.constraints.rows import Constraint, RowLaw, Rows, RowView, Stiffnesses, model_index
 from pliant.constraints.sliding import sliding_rows, sliding_stiffness
 from pliant.core.arrays import csr, frozen, writable
 from pliant.core.checks import finite_array, non_negative

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from scipy import sparse
 
-from pliant.constraints.row_blocks import RowBlocks, stacked_blocks
+from pliant.constraints.row_blocks import RowBlocks
 from pliant.core.arrays import frozen
 from pliant.core.errors import InputError
 from pliant.core.immutable import fresh
@@ -22,6 +21,7 @@ from pliant.models.workspace import Workspace
 from pliant.solvers.contact import Law
 
 if TYPE_CHECKING:
+    from pliant.constraints.assembly import Bundle
     from pliant.constraints.coupling import Coupling
 
 RowLaw = Law
@@ -38,7 +38,7 @@ Laws = tuple[int, int, float, float, int | bytes]
 _FEW = 64
 """Rows up to which columns are kept from step to step; sets of contacts change."""
 
-_COLUMNS = ("gap", "law", "mu", "lower", "upper", "target", "key")
+COLUMNS = ("gap", "law", "mu", "lower", "upper", "target", "key")
 """Arrays (m,) of `Rows`."""
 
 
@@ -49,7 +49,7 @@ class Rows:
     `H` holds one CSR matrix (m, unknowns) for each model; `gap` (m,) is δ at the linearisation point, so that
     δ = gap + Σ H dx, in m (m³ for chambers). `law` (m,), `mu` (m,), `lower` and `upper` (m,) in N and `target` (m,) are
     those of `solvers.contact.MixedProblem`. `key` (m,) identifies a row from step to step.
-    `laws` names the columns of rows of one law, which are the same in each step; None where they have to be read.
+    `laws` names the columns of rows of few laws, which are the same in each step; None where they have to be read.
     """
 
     H: Sequence[sparse.csr_matrix]
@@ -60,7 +60,7 @@ class Rows:
     upper: FloatArray
     target: FloatArray
     key: IndexArray
-    laws: Laws | None = None
+    laws: tuple[Laws, ...] | None = None
 
     @classmethod
     def of(
@@ -81,7 +81,7 @@ class Rows:
         named = _name_of(key, gaps) if isinstance(law, int) and isinstance(mu, float) and mu == 0.0 else None
         if named is not None and isinstance(lower, float) and isinstance(upper, float):
             name = len(gaps), law, lower, upper, named
-            return fresh(cls, H=blocks, gap=gaps, target=spread(target), **_one_law(*name), laws=name)
+            return fresh(cls, H=blocks, gap=gaps, target=spread(target), **_one_law(*name), laws=(name,))
         own = {"mu": spread(mu), "lower": spread(lower), "upper": spread(upper), "target": spread(target)}
         return fresh(cls, H=blocks, gap=gaps, law=spread(law, np.int32), **own, key=spread(key, np.int64))
 
@@ -90,14 +90,23 @@ class Rows:
         """The row `key` of an actuator with δ = `gap` and its `law`, bounds and target: `of` in a third of the time."""
         kind, lower, upper, target = law
         name = 1, kind, lower, upper, key
-        return fresh(cls, H=H, gap=np.array([gap]), target=np.array([target]), **_one_law(*name), laws=name)
+        return fresh(cls, H=H, gap=np.array([gap]), target=np.array([target]), **_one_law(*name), laws=(name,))
+
+    @classmethod
+    def drives(
+        cls, H: RowBlocks, gap: FloatArray, laws: Sequence[tuple[int, float, float, float]], keys: Sequence[int]
+    ) -> Rows:
+        """A row for each of several actuators: δ = `gap` (m,), its law, bounds and target, and its key."""
+        names = tuple([(1, kind, lower, upper, key) for (kind, lower, upper, _), key in zip(laws, keys, strict=True)])
+        targets = np.array([target for _, _, _, target in laws])
+        return fresh(cls, H=H, gap=gap, target=targets, **joined_laws(names), laws=names)
 
     @classmethod
     def imposed(cls, H: Sequence[sparse.csr_matrix], gap: FloatArray) -> Rows:
         """Rows without forces, δ = `gap` (m,), that nothing names."""
         name = len(gap), int(RowLaw.IMPOSED), -np.inf, np.inf, -1
         columns = _one_law(*name)
-        return fresh(cls, H=RowBlocks.of(H), gap=gap, target=columns["mu"], **columns, laws=name)
+        return fresh(cls, H=RowBlocks.of(H), gap=gap, target=columns["mu"], **columns, laws=(name,))
 
     @property
     def count(self) -> int:
@@ -106,7 +115,7 @@ class Rows:
 
     def part(self, own: slice) -> Rows:
         """The rows of a slice."""
-        return Rows(RowBlocks.of(self.H).part(own), **{name: getattr(self, name)[own] for name in _COLUMNS})
+        return Rows(RowBlocks.of(self.H).part(own), **{name: getattr(self, name)[own] for name in COLUMNS})
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,6 +226,13 @@ def _one_law(count: int, law: int, lower: float, upper: float, key: int | bytes)
     }
 
 
+@lru_cache(maxsize=256)
+def joined_laws(laws: tuple[Laws, ...]) -> dict[str, Any]:
+    """Columns of rows of several laws, one below the other, read-only since they are shared."""
+    parts = [_one_law(*each) for each in laws]
+    return {name: frozen(np.concatenate([part[name] for part in parts])) for name in parts[0]}
+
+
 Stiffnesses = Iterable[tuple[int, GeometricStiffness]]
 _NO_KEYS: IndexArray = np.zeros(0, np.int64)
 
@@ -241,6 +257,16 @@ class Constraint:
 
     spec: Any
     """What a person added to the scene."""
+
+    @property
+    def bundle_key(self) -> Any:
+        """What neighbours have in common that their `bundle` evaluates in one pass; None: it stays single."""
+        return None
+
+    @classmethod
+    def bundle(cls, first: int, members: Sequence[Any]) -> Bundle:
+        """Neighbours with one `bundle_key`, the first of which has the index `first`."""
+        raise NotImplementedError
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -340,59 +366,3 @@ class Constraint:
     def unknown_pushing(self, memory: Any, lam: FloatArray) -> int:
         """Number of pushing contacts outside all modes of a reduced contact, for λ (rows,) N of the rows."""
         return 0
-
-
-@dataclass(frozen=True, eq=False)
-class Assembly:
-    """All rows of a step: `rows`, the slice of each constraint's rows in them, and the memories of the constraints."""
-
-    rows: Rows
-    slices: tuple[slice, ...]
-    memories: tuple[Any, ...]
-
-
-def detect(constraints: Sequence[Constraint], views: Sequence[RowView]) -> tuple[Any, ...]:
-    """What collision detection finds for each constraint at the positions of its view."""
-    if not any([constraint.detects for constraint in constraints]):
-        return (None,) * len(constraints)
-    return tuple([constraint.detect(view) for constraint, view in zip(constraints, views, strict=True)])
-
-
-def assemble(constraints: Sequence[Constraint], views: Sequence[RowView], found: Sequence[Any]) -> Assembly:
-    """All rows of a step, in the order of their constraints, from what `detect` has `found`."""
-    return gathered([one.rows(view, seen) for one, view, seen in zip(constraints, views, found, strict=True)])
-
-
-def gathered(made: Sequence[tuple[Rows, Any]]) -> Assembly:
-    """All rows of a step from the rows and the memory of each constraint."""
-    if len(made) == 1:
-        rows, memory = made[0]
-        return fresh(Assembly, rows=rows, slices=(slice(0, len(rows.gap)),), memories=(memory,))
-    parts = [rows for rows, _ in made]
-    slices = _slices(tuple([len(part.gap) for part in parts]))
-    return fresh(Assembly, rows=joined(parts), slices=slices, memories=tuple([memory for _, memory in made]))
-
-
-@lru_cache(maxsize=256)
-def _slices(counts: tuple[int, ...]) -> tuple[slice, ...]:
-    """Slices of parts of so many rows, one below the other."""
-    return tuple(slice(a, b) for a, b in pairwise(accumulate(counts, initial=0)))
-
-
-def joined(parts: Sequence[Rows]) -> Rows:
-    """The rows of all `parts`, one below the other."""
-    if len(parts) == 1:
-        return parts[0]
-    H = stacked_blocks([RowBlocks.of(part.H) for part in parts])
-    laws = tuple([part.laws for part in parts])
-    if None in laws:
-        return Rows(H, **{name: np.concatenate([getattr(part, name) for part in parts]) for name in _COLUMNS})
-    gap, target = np.concatenate([part.gap for part in parts]), np.concatenate([part.target for part in parts])
-    return fresh(Rows, H=H, gap=gap, target=target, **_joined_laws(laws))
-
-
-@lru_cache(maxsize=256)
-def _joined_laws(laws: tuple[Laws, ...]) -> dict[str, Any]:
-    """Columns of rows of several laws, one below the other, read-only since they are shared."""
-    parts = [_one_law(*each) for each in laws]
-    return {name: frozen(np.concatenate([part[name] for part in parts])) for name in parts[0]}

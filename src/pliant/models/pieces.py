@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
 
@@ -20,6 +20,24 @@ Ends = Sequence[tuple[int, float]]
 """Ends of a segment on the body: index among the embedded points, and −1 for the first end or 1 for the last."""
 
 
+Path = tuple[Any, IntArray, FloatArray]
+"""The pieces of a path, the indices `order` (p,) of their points in it, and all its points (k, 3), m, `fixed` where
+they are none of them.
+"""
+
+
+class Paths(Protocol):
+    """Several paths through points of one body, evaluated in one pass."""
+
+    def shortenings(self, q: FloatArray) -> tuple[FloatArray, Any]:
+        """Lengths L (c,), m, and the rows −∂L/∂q (c, unknowns), CSR."""
+
+    def stiffness(self, q: FloatArray, tensions: FloatArray, rest: FloatArray, short: float) -> GeometricStiffness:
+        """`Pieces.path_stiffness` of all paths, under `tensions` (c,), N, with the lengths `rest` (s,) m of all pieces
+        at rest and the fraction `short` of them.
+        """
+
+
 @dataclass(frozen=True, eq=False)
 class Pieces:
     """s segments with `ends` among `points` (p, 3), m, of `body`, given in the frame in which it was made.
@@ -33,6 +51,15 @@ class Pieces:
     what: str
     reach: float = 0.0
     map: Any = None
+
+    def joins(self, fixed: FloatArray) -> bool:
+        """Whether a path with the points `fixed` (k, 3) m can be `joined` with others on the body."""
+        return False
+
+    @classmethod
+    def joined(cls, paths: Sequence[Path]) -> Paths:
+        """Several paths on one body, in one."""
+        raise NotImplementedError
 
     def couplings(self) -> list[IntArray]:
         """Sets of nodes that the stiffness couples, beyond those of the elements."""

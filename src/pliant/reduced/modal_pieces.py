@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from pliant.core.arrays import frozen
+from pliant.core.kernels import kernel
 from pliant.core.types import FloatArray, IntArray
 from pliant.materials import Tangent
 from pliant.models.volume.fibre import FibreBars
@@ -31,10 +33,22 @@ class ModalPieces:
     def add_stiffness(self, along: FloatArray, across: FloatArray, units: FloatArray, A: FloatArray) -> None:
         """Add Σ Jᵀ (along u uᵀ + across (I − u uᵀ)) J, N/m, to A (m, m)."""
         J = self.J
-        flat = J.reshape(-1, J.shape[2])
-        lengthwise = (units[:, None, :] @ J)[:, 0]
-        A += flat.T @ (across[:, None, None] * J).reshape(flat.shape)
-        A += lengthwise.T @ ((along - across)[:, None] * lengthwise)
+        weighted = np.empty(J.shape)
+        _weight(J, along, across, units, weighted)
+        A += J.reshape(-1, J.shape[2]).T @ weighted.reshape(-1, J.shape[2])
+
+
+@kernel
+def _weight(J, along, across, units, weighted):  # type: ignore[no-untyped-def]
+    """(along u uᵀ + across (I − u uᵀ)) J of each segment into `weighted` (s, 3, k)."""
+    for s in range(J.shape[0]):
+        x, y, z = units[s, 0], units[s, 1], units[s, 2]
+        t, d = across[s], along[s] - across[s]
+        for k in range(J.shape[2]):
+            lengthwise = d * (x * J[s, 0, k] + y * J[s, 1, k] + z * J[s, 2, k])
+            weighted[s, 0, k] = t * J[s, 0, k] + x * lengthwise
+            weighted[s, 1, k] = t * J[s, 1, k] + y * lengthwise
+            weighted[s, 2, k] = t * J[s, 2, k] + z * lengthwise
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,18 +66,44 @@ class ModalBars:
 
     def add(self, y: FloatArray, tangent: Tangent, scale: float, force: FloatArray, K: FloatArray) -> float:
         """Add internal forces (k,) and `scale` × stiffness (k, k) along the modes at y (k,); returns the energy, J."""
-        J, EA, rest = self.pieces.J, self.bars.stiffness, self.bars.rest
-        vectors = self.start + J @ y
-        lengths = np.maximum(np.linalg.norm(vectors, axis=1), 1e-12 * rest)
-        units = vectors / lengths[:, None]
-        strain = lengths / rest - 1.0
-        force += np.einsum("si,sim->m", (EA * strain)[:, None] * units, J)
+        J, bars = self.pieces.J, self.bars
+        along, across, units = np.empty(len(J)), np.empty(len(J)), np.empty((len(J), 3))
+        exact = tangent is Tangent.EXACT
+        energy = _bar_response(
+            frozen(y), J, self.start, bars.rest, bars.stiffness, exact, scale, along, across, units, force
+        )
         if scale:
-            across = EA * (1.0 / rest - 1.0 / lengths)
-            if tangent is not Tangent.EXACT:
-                across = np.maximum(across, 0.0)
-            self.pieces.add_stiffness(scale * EA / rest, scale * across, units, K)
-        return 0.5 * EA * float(rest @ strain**2)
+            self.pieces.add_stiffness(along, across, units, K)
+        return float(energy)
+
+
+@kernel
+def _bar_response(y, J, start, rest, stiffness, exact, scale, along, across, units, force):  # type: ignore[no-untyped-def]
+    """Forces of bars with the Jacobian `J` (s, 3, k) added to `force` (k,), and their `scale` × stiffness `along` and
+    `across` (s,) their directions `units` (s, 3); returns their energy.
+    """
+    energy = 0.0
+    for s in range(len(rest)):
+        squares = 0.0
+        for i in range(3):
+            total = start[s, i]
+            for k in range(len(y)):
+                total += J[s, i, k] * y[k]
+            units[s, i] = total
+            squares += total * total
+        length = max(np.sqrt(squares), 1e-12 * rest[s])  # never zero
+        strain = length / rest[s] - 1.0
+        energy += 0.5 * stiffness[s] * rest[s] * strain * strain
+        along[s] = scale * stiffness[s] / rest[s]
+        across[s] = scale * stiffness[s] * (1.0 / rest[s] - 1.0 / length)
+        if not exact:  # only the exact tangent keeps what a pressed bar softens
+            across[s] = max(across[s], 0.0)
+        for i in range(3):
+            units[s, i] /= length
+            f = stiffness[s] * strain * units[s, i]
+            for k in range(len(y)):
+                force[k] += f * J[s, i, k]
+    return energy
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from pliant.collision import ContactSet
+from pliant.constraints.assembly import joined
 from pliant.constraints.contact import ContactPair
 from pliant.constraints.contact_memory import ContactMemory
 from pliant.constraints.facing import FacingMemory, FacingPair
 from pliant.constraints.keys import MODE_FEATURES
 from pliant.constraints.memory import Memory, as_saved
-from pliant.constraints.rows import Constraint, Rows, RowView, joined
+from pliant.constraints.rows import Constraint, Rows, RowView
 from pliant.core.checks import check_array
 from pliant.core.types import BoolArray, FloatArray, IndexArray, IntArray
 from pliant.reduced.combined_rows import combined_rows

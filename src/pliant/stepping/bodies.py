@@ -190,15 +190,19 @@ class StepBodies:
             self._add_rocking_stiffness(systems)
         if not world.stiff_constraints:
             return
-        x = [trial.evaluation_point() for trial in self.trials]
+        x, theta = [trial.evaluation_point() for trial in self.trials], self.scheme.theta
         keys, slices = world.stiff_keys
         forces = forces_of(keys, *self.last_forces)
+        if not exact:
+            for one, own in world.stiffening:
+                for index, K in one.bounded_stiffness(x, forces[own], theta):
+                    systems[index].add_stiffness(K)
+            return
         for constraint, own in zip(world.stiff_constraints, slices, strict=True):
             lam = forces[own]
-            of = constraint.stiffness if exact else constraint.bounded_stiffness
-            for index, K in of(x, lam, self.scheme.theta):
+            for index, K in constraint.stiffness(x, lam, theta):
                 systems[index].add_stiffness(K)
-            for index, K in constraint.turning_stiffness(x, lam, self.scheme.theta) if turning else ():
+            for index, K in constraint.turning_stiffness(x, lam, theta) if turning else ():
                 systems[index].add_stiffness(K)
 
     def _add_rocking_stiffness(self, systems: Sequence[System]) -> None:
@@ -264,7 +268,7 @@ class StepBodies:
     def assembled(self, more: Sequence[Constraint] = ()) -> Assembly:
         """The rows of all constraints of the world, and of `more`, at the present displacement."""
         constraints, views = (*self.world.constraints, *more), self.views(len(more))
-        return assemble(constraints, views, detect(constraints, views))
+        return assemble(constraints, views, detect(constraints, views), self.world.bundles)
 
     def end_velocities(self) -> tuple[FloatArray, ...]:
         """Velocities of each body at the end of the step, m/s (and rad/s)."""

@@ -215,7 +215,8 @@ def assemble(step: Step, contacts: Detection | None) -> Assembly | None:
     if contacts is None:
         return None
     began = perf_counter()
-    made = assemble_rows(*contacts) if step.kept is None else _with_kept(step, step.kept, contacts)
+    kept, bundles = step.kept, step.world.bundles
+    made = assemble_rows(*contacts, bundles) if kept is None else _with_kept(step, kept, contacts)
     step.timers.since("rows", began)
     return made
 

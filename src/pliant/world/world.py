@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate, pairwise
+from itertools import accumulate, groupby, pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from pliant.constraints.assembly import Bundle
 from pliant.constraints.contact import ContactPair
 from pliant.constraints.rocking import rocking_pairs
 from pliant.constraints.rows import Constraint
@@ -129,6 +130,29 @@ class World(KeepsArraysReadOnly):
     def stiff_constraints(self) -> tuple[Constraint, ...]:
         """The constraints whose forces stiffen a model, such as cables and cavities."""
         return tuple(constraint for constraint in self.constraints if constraint.stiff_models)
+
+    @cached_property
+    def bundles(self) -> tuple[Bundle, ...]:
+        """Neighbours among the constraints that are evaluated in one pass."""
+        made, first = [], 0
+        for key, group in groupby(self.constraints, key=lambda constraint: constraint.bundle_key):
+            members = tuple(group)
+            if key is not None and len(members) > 1:
+                made.append(members[0].bundle(first, members))
+            first += len(members)
+        return tuple(made)
+
+    @cached_property
+    def stiffening(self) -> tuple[tuple[Constraint | Bundle, slice], ...]:
+        """The stiff constraints, those of bundles in one, and the slices of their keys in `stiff_keys`."""
+        bundled = {id(member): bundle for bundle in self.bundles for member in bundle.members}
+        made: list[tuple[Constraint | Bundle, slice]] = []
+        for constraint, own in zip(self.stiff_constraints, self.stiff_keys[1], strict=True):
+            one = bundled.get(id(constraint), constraint)
+            if made and made[-1][0] is one:
+                own = slice(made.pop()[1].start, own.stop)
+            made.append((one, own))
+        return tuple(made)
 
     @cached_property
     def rocking_pairs(self) -> tuple[tuple[int, ContactPair], ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -67,6 +68,24 @@ class BarycentricMap(PointMap):
         lengths, units = np.empty(len(fixed) - 1), np.empty((len(fixed) - 1, 3))
         path_segments(frozen(q), *self.means, frozen(order), frozen(fixed), lengths, units)
         return lengths, units
+
+    @classmethod
+    def joined(cls, parts: Sequence[BarycentricMap]) -> BarycentricMap:
+        """The points of all `parts`, one after the other."""
+        nodes, weights = (np.concatenate([getattr(part, name) for part in parts]) for name in ("nodes", "weights"))
+        return cls(nodes, weights, parts[0].node_count)
+
+    def shortenings(
+        self, q: FloatArray, order: IntArray, fixed: FloatArray, points: IndexArray, ends: IndexArray
+    ) -> tuple[FloatArray, sparse.csr_matrix]:
+        """`shortening` of several paths, one after the other: lengths (c,), m, and the rows (c, 3n). `points` and
+        `ends` (c + 1,) are where the paths begin among the points of the map, and in `fixed`.
+        """
+        columns, _ = self._all_columns
+        values, lengths = np.empty(len(columns)), np.empty(len(points) - 1)
+        _path_shortenings(frozen(q), *self.means, order, fixed, points, ends, lengths, values)
+        starts = (3 * self.nodes.shape[1] * points).astype(np.int32)
+        return lengths, csr(values, columns, starts, (len(lengths), 3 * self.node_count))
 
     def shortening(self, q: FloatArray, order: IntArray, fixed: FloatArray) -> tuple[float, sparse.csr_matrix]:
         """Length L of a path through the points, m, and −∂L/∂q (1, 3n), in one pass."""
@@ -196,6 +215,19 @@ def _path_shortening(
             values[entry], values[entry + 1], values[entry + 2] = w * x, w * y, w * z
             entry += 3
     return total
+
+
+@kernel
+def _path_shortenings(
+    q: FloatArray, nodes: IntArray, weights: FloatArray, order: IntArray, fixed: FloatArray, points: IndexArray,
+    ends: IndexArray, lengths: FloatArray, values: FloatArray,
+) -> None:  # fmt: skip
+    """`_path_shortening` of paths one after the other."""
+    each = 3 * nodes.shape[1]
+    for c in range(len(lengths)):
+        own, path = slice(points[c], points[c + 1]), slice(ends[c], ends[c + 1])
+        entries = values[each * points[c] : each * points[c + 1]]
+        lengths[c] = _path_shortening(q, nodes[own], weights[own], order[own], fixed[path], entries)
 
 
 class NodeMap(PointMap):

@@ -6,19 +6,23 @@ stiffness EA/ℓ₀ u uᵀ + T/ℓ (I − u uᵀ).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pliant.core.arrays import frozen
 from pliant.core.checks import finite_array, non_negative, positive
 from pliant.core.declared import check_declared
 from pliant.core.errors import InputError
+from pliant.core.kernels import kernel
 from pliant.core.one_line import one_line
 from pliant.core.types import FloatArray
 from pliant.materials import Tangent
 from pliant.mesh import Locator, Mesh
 from pliant.models.volume.segments import Segments
+from pliant.solvers.linear.pattern import BlockPattern
 
 if TYPE_CHECKING:
     from pliant.models.volume.volume import Volume
@@ -51,11 +55,11 @@ class Fibre:
 
 @dataclass(frozen=True, eq=False)
 class FibreBars:
-    """The bars of a fibre in a compiled volume: their pieces, rest lengths (s,) in m, and EA in N."""
+    """The bars of all fibres of a compiled volume: their pieces, rest lengths (s,) in m, and EA (s,) in N."""
 
     segments: Segments
     rest: FloatArray
-    stiffness: float
+    stiffness: FloatArray
 
     @classmethod
     def of(cls, spec: Fibre, placed: Mesh) -> FibreBars:
@@ -65,14 +69,23 @@ class FibreBars:
         if (where.distance > spec.reach).any():
             Locator(spec.body.mesh).locate(points, outside="error", what=f"points of fibre {spec.name!r}")
         segments = Segments.between(where.nodes, where.weights)
-        return cls(segments, np.linalg.norm(segments.vectors(placed.points), axis=1), spec.stiffness)
+        rest = np.linalg.norm(segments.vectors(placed.points), axis=1)
+        return cls(segments, rest, np.full(len(rest), float(spec.stiffness)))
+
+    @classmethod
+    def joined(cls, parts: Sequence[FibreBars], pattern: BlockPattern) -> tuple[FibreBars, ...]:
+        """The bars of all `parts` in one, placed in the matrix of the volume: a step goes through them in one pass.
+        Empty where there are none.
+        """
+        if not parts:
+            return ()
+        segments = Segments.joined([part.segments.placed(pattern) for part in parts])
+        rest, stiffness = (np.concatenate([getattr(part, name) for part in parts]) for name in ("rest", "stiffness"))
+        return (cls(segments, rest, stiffness),)
 
     def add(self, q: FloatArray, force: FloatArray) -> float:
         """Add the internal forces ∂E/∂q (n, 3), N; returns the energy, J."""
-        lengths, units = self._pieces(q)
-        strain = lengths / self.rest - 1.0
-        self.segments.add_forces((self.stiffness * strain)[:, None] * units, force)
-        return 0.5 * self.stiffness * float(self.rest @ strain**2)
+        return float(add_bar_forces(frozen(q), *self.segments.terms, self.rest, self.stiffness, force))
 
     def add_stiffness(self, q: FloatArray, scale: float, tangent: Tangent, values: FloatArray) -> None:
         """Add `scale` × ∂²E/∂q² to the blocks; only the exact tangent keeps what a pressed bar softens."""
@@ -96,6 +109,37 @@ class FibreBars:
         self.segments.add_forces(slope, force)
 
     def _pieces(self, q: FloatArray) -> tuple[FloatArray, FloatArray]:
-        vectors = self.segments.vectors(q)
-        lengths = np.maximum(np.linalg.norm(vectors, axis=1), 1e-12 * self.rest)  # never zero
-        return lengths, vectors / lengths[:, None]
+        lengths, units = np.empty(len(self.rest)), np.empty((len(self.rest), 3))
+        measure_bars(frozen(q), *self.segments.terms, self.rest, lengths, units)
+        return lengths, units
+
+
+@kernel
+def measure_bars(q, ptr, nodes, coefficients, rest, lengths, units):  # type: ignore[no-untyped-def]
+    """Lengths (s,), m, never zero, and directions (s, 3) of the bars."""
+    for s in range(len(rest)):
+        x = y = z = 0.0
+        for a in range(ptr[s], ptr[s + 1]):
+            n, c = nodes[a], coefficients[a]
+            x += c * q[n, 0]
+            y += c * q[n, 1]
+            z += c * q[n, 2]
+        length = max(np.sqrt(x * x + y * y + z * z), 1e-12 * rest[s])
+        lengths[s] = length
+        units[s, 0], units[s, 1], units[s, 2] = x / length, y / length, z / length
+
+
+@kernel
+def add_bar_forces(q, ptr, nodes, coefficients, rest, stiffness, force):  # type: ignore[no-untyped-def]
+    """Add the forces EA (ℓ/ℓ₀ − 1) u of the bars to `force` (n, 3); returns their energy."""
+    lengths, units = np.empty(len(rest)), np.empty((len(rest), 3))
+    measure_bars(q, ptr, nodes, coefficients, rest, lengths, units)
+    energy = 0.0
+    for s in range(len(rest)):
+        strain = lengths[s] / rest[s] - 1.0
+        energy += 0.5 * stiffness[s] * rest[s] * strain * strain
+        for a in range(ptr[s], ptr[s + 1]):
+            f = coefficients[a] * stiffness[s] * strain
+            for i in range(3):
+                force[nodes[a], i] += f * units[s, i]
+    return energy

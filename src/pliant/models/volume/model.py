@@ -111,7 +111,7 @@ class VolumeModel(BlockModel):
             nodal_loads=tuple((x, x.nodal_share(mesh)) for x in parts.loads if not isinstance(x, PressureLoad)),
             pressure_loads=tuple((x, PressureFacets.of(x, mesh, pattern)) for x in pressures),
             supports=claims,
-            fibres=tuple(replace(bar, segments=bar.segments.placed(pattern)) for bar in bars),
+            fibres=FibreBars.joined(bars, pattern),
             symbolic=analyze(pattern, coordinates=mesh.points, keep=~constrained.all(axis=1)),
             memory=Memory.of(points, positions, placement.points, spec.materials),
         )

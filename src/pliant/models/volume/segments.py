@@ -11,13 +11,14 @@ from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from pliant.core.arrays import frozen
 from pliant.core.kernels import kernel
 from pliant.core.types import FloatArray, IndexArray, IntArray
 from pliant.mesh import Mesh
 from pliant.models.model import GeometricStiffness
-from pliant.models.pieces import ROUNDED, Ends, Pieces
+from pliant.models.pieces import ROUNDED, Ends, Path, Pieces
 from pliant.models.volume.barycentric import BarycentricMap, path_segments
 from pliant.solvers.linear.pattern import BlockPattern
 
@@ -48,6 +49,18 @@ class Segments:
     def between(cls, nodes: IntArray, weights: FloatArray) -> Segments:
         """The segments between neighbours of a list of embedded points, nodes (k, j) and weights (k, j)."""
         return cls.of([[(nodes[k], -weights[k]), (nodes[k + 1], weights[k + 1])] for k in range(len(nodes) - 1)])
+
+    @classmethod
+    def joined(cls, parts: Sequence[Segments]) -> Segments:
+        """The segments of all `parts`, which are placed, one after the other."""
+        ptr = np.concatenate([[0], np.cumsum(np.concatenate([np.diff(part.ptr) for part in parts]))])
+        names = "nodes", "coefficients", "positions"
+        return cls(ptr.astype(np.int64), *(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+
+    @property
+    def terms(self) -> tuple[IndexArray, IntArray, FloatArray]:
+        """`ptr`, nodes and coefficients as kernels take them."""
+        return self.ptr, self.nodes, self.coefficients
 
     def node_sets(self) -> list[IntArray]:
         """Nodes of each segment, which its stiffness couples."""
@@ -173,6 +186,20 @@ def add_path_blocks(q, nodes, weights, order, fixed, tension, rest, short, ptr, 
     add_segment_blocks(ptr, coefficients, positions, np.zeros(count), across, units, values)
 
 
+@kernel
+def measure_paths(q, nodes, weights, order, fixed, points, ends, tensions, rest, short, across, units):  # type: ignore[no-untyped-def]
+    """`measure_path` of paths one after the other, under one tension each: path c goes through the points `points`[c]
+    to `points`[c + 1] of those with `nodes`, and holds the rows `ends`[c] to `ends`[c + 1] of `fixed`.
+    """
+    for c in range(len(tensions)):
+        own, path = slice(points[c], points[c + 1]), slice(ends[c], ends[c + 1])
+        pieces = slice(ends[c] - c, ends[c + 1] - c - 1)
+        measure_path(
+            q, nodes[own], weights[own], order[own], fixed[path], tensions[c], rest[pieces], short, across[pieces],
+            units[pieces],
+        )  # fmt: skip
+
+
 @dataclass(frozen=True, eq=False)
 class VolumePieces(Pieces):
     """Segments of a cable in a volume, located before it is compiled, since its matrix couples their nodes."""
@@ -188,6 +215,23 @@ class VolumePieces(Pieces):
         located = BarycentricMap.of_points(mesh, points, what=what, reach=reach)
         signed = [[(located.nodes[p], sign * located.weights[p]) for p, sign in piece] for piece in ends]
         return cls(body, points, ends, what, reach, located, segments=Segments.of(signed))
+
+    def joins(self, fixed: FloatArray) -> bool:
+        """Whether all segments of the path end in the volume."""
+        return len(self.segments.ptr) == len(fixed)
+
+    @classmethod
+    def joined(cls, paths: Sequence[Path]) -> VolumePaths:
+        """Several paths on one body, in one."""
+        parts, orders, fixed = zip(*paths, strict=True)
+        return VolumePaths(
+            Segments.joined([part.segments for part in parts]),
+            BarycentricMap.joined([part.map for part in parts]),
+            frozen(np.concatenate(orders)),
+            frozen(np.concatenate(fixed)),
+            _beginnings(orders),
+            _beginnings(fixed),
+        )
 
     def couplings(self) -> list[IntArray]:
         """Nodes of each segment."""
@@ -205,6 +249,39 @@ class VolumePieces(Pieces):
         self, q: FloatArray, order: IntArray, fixed: FloatArray, tension: float, bound: tuple[FloatArray, float]
     ) -> PathStiffness | None:
         """Blocks of the nodes of each segment, where all segments of the path end in the volume."""
-        if len(self.segments.ptr) != len(fixed):
+        if not self.joins(fixed):
             return None
         return PathStiffness(self.segments, (frozen(q), *self.map.means, order, fixed, tension, *bound))
+
+
+@dataclass(frozen=True, eq=False)
+class VolumePaths:
+    """Paths through the points of `map`, one after the other, with all their `segments`: `order` (p,) are the indices
+    of the points in their paths, `fixed` (k, 3) m all points of the paths; `points` and `ends` (c + 1,) are where each
+    path begins among both.
+    """
+
+    segments: Segments
+    map: BarycentricMap
+    order: IntArray
+    fixed: FloatArray
+    points: IndexArray
+    ends: IndexArray
+
+    def shortenings(self, q: FloatArray) -> tuple[FloatArray, sparse.csr_matrix]:
+        """Lengths L (c,), m, and the rows −∂L/∂q (c, 3n)."""
+        return self.map.shortenings(q, self.order, self.fixed, self.points, self.ends)
+
+    def stiffness(self, q: FloatArray, tensions: FloatArray, rest: FloatArray, short: float) -> SegmentStiffness:
+        """`PathStiffness` of all paths."""
+        count = len(self.segments.ptr) - 1
+        across, units = np.empty(count), np.empty((count, 3))
+        paths = self.order, self.fixed, self.points, self.ends
+        measure_paths(frozen(q), *self.map.means, *paths, frozen(tensions), rest, short, across, units)
+        return SegmentStiffness(self.segments, np.zeros(count), across, units)
+
+
+def _beginnings(parts: Sequence[Any]) -> IndexArray:
+    """Where each of `parts` begins in all of them, and their end."""
+    ends = np.cumsum([len(part) for part in parts])
+    return np.asarray(frozen(np.concatenate([[0], ends]).astype(np.int64)))
