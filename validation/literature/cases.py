@@ -19,7 +19,7 @@ PROBLEMS: dict[str, Case] = {
     "rivlin-torsion": _problem(
         "finite_elasticity:rivlin_torsion",
         "a Mooney–Rivlin cylinder of constant length twisted by 0.5 rad per radius: torque, and thrust (Poynting)",
-        "Rivlin, Phil. Trans. R. Soc. A 242, 1949 (parts IV and VI); Poynting, Proc. R. Soc. A 82, 1909",
+        "Rivlin, Phil. Trans. R. Soc. A 241, 1948, and 242, 1949 (parts IV and VI); Poynting, Proc. R. Soc. A 82, 1909",
     ),
     "bent-block": _problem(
         "finite_elasticity:bent_block",
@@ -29,7 +29,7 @@ PROBLEMS: dict[str, Case] = {
     "mooney-balloon": _problem(
         "finite_elasticity:mooney_balloon",
         "a thin Mooney–Rivlin balloon under volume control: pressure at, before and far beyond its maximum",
-        "Green and Adkins, Large Elastic Deformations, 1960; Müller and Strehlow, Rubber and Balloons, 2004",
+        "Green and Adkins, Large Elastic Deformations, 1960; Müller and Strehlow, Rubber and Rubber Balloons, 2004",
     ),
     "bubble-in-a-large-body": _problem(
         "finite_elasticity:bubble_in_a_large_body",
@@ -74,12 +74,12 @@ PROBLEMS: dict[str, Case] = {
     "lee-frame": _problem(
         "slender_statics:lee_frame",
         "Lee's frame: two hinged legs of length L, loaded at L/5 of the upper one; largest load 18.552 EI/L²",
-        "Lee, Manuel and Rossow, J. Eng. Mech. 94, 1968; Cichon, Comput. Struct. 18, 1984",
+        "Lee, Manuel and Rossow, J. Eng. Mech. 94, 1968; Cichoń, Comput. Struct. 19, 1984",
     ),
     "princeton-beam": _problem(
         "slender_statics:princeton_beam",
         "the aluminium beam of Princeton at a load of 8.9 N under 45°: displacements of its tip",
-        "Dowell and Traybar, USAAMRDL TR-75-6 and 75-7, 1975; Bauchau et al., Multibody Syst. Dyn. 37, 2016",
+        "Dowell and Traybar, Princeton AMS Reports 1194 and 1257, 1975; Bauchau et al., Multib. Syst. Dyn. 37, 2016",
     ),
     "deep-arch": _problem(
         "slender_statics:deep_arch",
