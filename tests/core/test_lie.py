@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.linalg import expm
 
-from pliant.core.lie import cross_matrix, orthonormal, rotation_exp, rotation_log
+from pliant.core.lie import cross_matrix, rotation_exp, rotation_log, turned_frame
 
 VECTORS = st.tuples(*[st.floats(-3.0, 3.0)] * 3).map(np.array)
 
@@ -60,10 +60,19 @@ def test_log_near_half_a_turn(axis, short):
     np.testing.assert_allclose(rotation_exp(rotation_log(R)), R, atol=1e-7)
 
 
-def test_orthonormal_returns_to_the_rotations():
-    R = rotation_exp(np.array([0.3, -1.2, 0.7]))
-    noisy = R + 1e-6 * np.random.default_rng(0).normal(size=(3, 3))
-    near = orthonormal(noisy)
+def test_a_turned_frame_returns_to_the_rotations():
+    R, still = rotation_exp(np.array([0.3, -1.2, 0.7])), np.zeros(3)
+    near, noisy = np.empty((3, 3)), R + 1e-6 * np.random.default_rng(0).normal(size=(3, 3))
+    turned_frame(still, 1.0, noisy, near)
     np.testing.assert_allclose(near @ near.T, np.eye(3), atol=1e-14)
-    np.testing.assert_allclose(near, R, atol=1e-5)
-    np.testing.assert_allclose(orthonormal(R), R, atol=1e-14)
+    U, _, V = np.linalg.svd(noisy)
+    np.testing.assert_allclose(near, U @ V, atol=1e-14)
+    turned_frame(still, 1.0, R, near)
+    np.testing.assert_allclose(near, R, atol=1e-14)
+
+
+@given(VECTORS, st.floats(-1.0, 1.0))
+def test_a_turned_frame_is_turned_by_the_fraction(w, fraction):
+    R, turned = rotation_exp(np.array([0.3, -1.2, 0.7])), np.empty((3, 3))
+    turned_frame(w, fraction, R, turned)
+    np.testing.assert_allclose(turned, rotation_exp(fraction * w) @ R, atol=1e-13)

@@ -40,6 +40,7 @@ _STRAIGHT = 1e-3
 2 degrees of the axis of a cylinder."""
 _PROBE = 1e-5
 """Distance over which the curvature of a solid is measured, as a fraction of its radius."""
+_BOTH_WAYS: FloatArray = np.vstack([np.eye(3), -np.eye(3)])
 
 
 class ContactCurvature(NamedTuple):
@@ -278,10 +279,9 @@ def _curvature_of_solid(pair: ContactPair, view: RowView, points: FloatArray) ->
     if not len(points):
         return np.zeros((0, 3, 3))
     distance, step = b.world_distance(view), _PROBE * float(b.solid.radius)
-    made: FloatArray = np.empty((len(points), 3, 3))
-    for axis in range(3):
-        shift = step * np.eye(3)[axis]
-        made[:, :, axis] = (distance(points + shift).normal - distance(points - shift).normal) / (2.0 * step)
+    shifted = points + step * _BOTH_WAYS[:, None]
+    normal = distance(shifted.reshape(-1, 3)).normal.reshape(2, 3, -1, 3)
+    made: FloatArray = ((normal[0] - normal[1]) / (2.0 * step)).transpose(1, 2, 0)
     made = 0.5 * (made + made.transpose(0, 2, 1))
     made[np.abs(made).max(axis=(1, 2)) > 2.0 / float(b.solid.radius)] = 0.0
     return made

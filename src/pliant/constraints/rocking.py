@@ -20,11 +20,14 @@ import numpy as np
 from pliant.collision import Capsule, ContactKind, ContactSet, Sphere
 from pliant.collision.narrow.round_contacts import ROUND
 from pliant.constraints.contact import ContactPair
-from pliant.constraints.contact_curvature import travelling_edges, weight_gradients
+from pliant.constraints.contact_curvature import travelling_edges
 from pliant.constraints.contact_memory import ContactMemory
 from pliant.constraints.keys import contact_row_keys
 from pliant.constraints.rows import Constraint, RowView, forces_of
-from pliant.core.types import FloatArray, IndexArray
+from pliant.core.arrays import frozen
+from pliant.core.kernels import kernel
+from pliant.core.spins import cross
+from pliant.core.types import FloatArray, IndexArray, IntArray
 from pliant.models.volume.model import VolumeModel
 from pliant.models.volume.segments import Segments, SegmentStiffness
 
@@ -68,35 +71,62 @@ def rocking_stiffness(
     pair: ContactPair, view: RowView, c: ContactSet, lam: FloatArray, model: VolumeModel, scale: float
 ) -> SegmentStiffness | None:
     """`scale` × the stiffness of contacts `c` of a pair that push with `lam` (m,) N, on the body `model` of side a."""
-    nodes: list[Any] = []
-    coefficients: list[FloatArray] = []
-    units: list[FloatArray] = []
-    stiffness: list[float] = []
+    nodes, coefficients, units, stiffness = [], [], [], []
     found = travelling_edges(pair, view, c)
     if found is not None:
-        for m, along in zip(found[0], found[3], strict=True):
-            nodes.append(c.nodes_a[m, :2])
-            coefficients.append(np.array([-1.0, 1.0]))
-            units.append(c.normal[m])
-            stiffness.append(lam[m] / along)
+        edge, _, _, along = found
+        ends = c.nodes_a[edge, :2]
+        nodes.append(np.sort(ends, axis=1))
+        coefficients.append(np.where(ends[:, :1] < ends[:, 1:], (-1.0, 1.0), (1.0, -1.0)))
+        units.append(c.normal[edge])
+        stiffness.append(lam[edge] / along)
     if isinstance(pair.b.solid, Sphere | Capsule):
-        x = pair.a.points(view)
-        faces = (c.kind == ContactKind.FACE_VERTEX) & (c.weights_a > _ON_EDGE).all(axis=1)
-        for m in np.flatnonzero(faces):
-            slopes, directions = weight_gradients(x[c.nodes_a[m]])
-            for direction in directions:
-                nodes.append(c.nodes_a[m])
-                coefficients.append(slopes @ direction)
-                units.append(c.normal[m])
-                stiffness.append(lam[m] * max(pair.b.solid.radius + c.gap[m], 0.0))
+        face = np.flatnonzero((c.kind == ContactKind.FACE_VERTEX) & (c.weights_a > _ON_EDGE).all(axis=1))
+        if len(face):
+            corners, slopes = np.empty((2 * len(face), 3), np.int32), np.empty((2 * len(face), 3))
+            _face_slopes(frozen(pair.a.points(view)), frozen(c.nodes_a[face]), corners, slopes)
+            nodes.append(corners)
+            coefficients.append(slopes)
+            units.append(np.repeat(c.normal[face], 2, axis=0))
+            stiffness.append(np.repeat(lam[face] * np.maximum(pair.b.solid.radius + c.gap[face], 0.0), 2))
     if not nodes:
         return None
-    orders = [np.argsort(each) for each in nodes]
-    ptr = np.concatenate([[0], np.cumsum([len(each) for each in nodes])]).astype(np.int64)
-    segments = Segments(
-        ptr,
-        np.concatenate([each[order] for each, order in zip(nodes, orders, strict=True)]).astype(np.int32),
-        np.concatenate([each[order] for each, order in zip(coefficients, orders, strict=True)]),
-    )
-    along = scale * np.array(stiffness)
-    return SegmentStiffness(segments.placed(model.pattern), along, np.zeros(len(along)), np.array(units))
+    sizes = np.concatenate([np.full(len(each), each.shape[1]) for each in nodes])
+    ptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    segments = Segments(ptr, *(np.concatenate([each.ravel() for each in some]) for some in (nodes, coefficients)))
+    along = scale * np.concatenate(stiffness)
+    return SegmentStiffness(segments.placed(model.pattern), along, np.zeros(len(along)), np.concatenate(units))
+
+
+@kernel
+def _face_slopes(x: FloatArray, faces: IntArray, corners: IntArray, slopes: FloatArray) -> None:
+    """Of each of the `faces` (m, 3), along two orthonormal directions in its plane: its `corners` (2m, 3), ascending,
+    and the slopes (2m, 3), 1/m, of their weights.
+    """
+    u, v, unit, other, t = np.empty(3), np.empty(3), np.empty(3), np.empty(3), np.empty(3)
+    gradients = np.empty((3, 3))
+    for m in range(len(faces)):
+        for i in range(3):
+            u[i], v[i] = x[faces[m, 1], i] - x[faces[m, 0], i], x[faces[m, 2], i] - x[faces[m, 0], i]
+        cross(u, v, unit)
+        size = np.sqrt(unit[0] * unit[0] + unit[1] * unit[1] + unit[2] * unit[2])
+        length = np.sqrt(u[0] * u[0] + u[1] * u[1] + u[2] * u[2])
+        for i in range(3):
+            unit[i] /= size
+        cross(v, unit, t)
+        for i in range(3):
+            gradients[1, i] = t[i] / size
+        cross(unit, u, other)  # the second direction too, but for its length
+        for i in range(3):
+            gradients[2, i] = other[i] / size
+            gradients[0, i] = -gradients[1, i] - gradients[2, i]
+            u[i] /= length
+            other[i] /= length
+        for k in range(3):
+            place = 0  # of the corner among all three, ascending
+            for other_k in range(3):
+                place += faces[m, other_k] < faces[m, k]
+            corners[2 * m, place] = corners[2 * m + 1, place] = faces[m, k]
+            g = gradients[k]
+            slopes[2 * m, place] = g[0] * u[0] + g[1] * u[1] + g[2] * u[2]
+            slopes[2 * m + 1, place] = g[0] * other[0] + g[1] * other[1] + g[2] * other[2]

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from pliant.core.arrays import frozen
+from pliant.core.kernels import kernel
+from pliant.core.spins import exponential, multiply, multiply_transposed
 from pliant.core.types import FloatArray
 
 
@@ -14,14 +17,14 @@ def cross_matrix(w: FloatArray) -> FloatArray:
 
 def rotation_exp(w: FloatArray) -> FloatArray:
     """Rotation matrix (3, 3) of the rotation vector w (3,), rad (Rodrigues), accurate for tiny angles too."""
-    angle2 = float(w @ w)
-    angle = np.sqrt(angle2)
-    if angle < 1e-4:  # the next terms of the series are below 1e-16
-        a, b = 1.0 - angle2 / 6.0, 0.5 - angle2 / 24.0
-    else:
-        a, b = np.sin(angle) / angle, 2.0 * np.sin(0.5 * angle) ** 2 / angle2
-    K = cross_matrix(w)
-    return np.eye(3) + a * K + b * (K @ K)
+    R = np.empty((3, 3))
+    _exponential(frozen(np.ascontiguousarray(w, np.float64)), R)
+    return R
+
+
+@kernel
+def _exponential(w: FloatArray, R: FloatArray) -> None:
+    exponential(w, 1.0, R)
 
 
 def rotation_log(R: FloatArray) -> FloatArray:
@@ -38,10 +41,22 @@ def rotation_log(R: FloatArray) -> FloatArray:
     return np.asarray(axis * (np.pi / np.linalg.norm(axis)))
 
 
-def orthonormal(R: FloatArray) -> FloatArray:
-    """The rotation nearest to R (3, 3): removes the rounding of many products."""
-    U, _, V = np.linalg.svd(R)
-    return np.asarray(U @ V)
+@kernel
+def turned_frame(w: FloatArray, fraction: float, R: FloatArray, turned: FloatArray) -> None:
+    """exp(`fraction` w) R into `turned` (3, 3), for a rotation vector w (3,), rad, and a rotation matrix R (3, 3), made
+    orthonormal again: it removes the rounding of many products.
+    """
+    S, T = np.empty((3, 3)), np.empty((3, 3))
+    exponential(w, fraction, S)
+    multiply(S, R, T)
+    for _ in range(2):  # T (3 I − TᵀT)/2 leads to the nearest rotation, and squares the distance from it
+        multiply_transposed(T, T, S)
+        for i in range(3):
+            for j in range(3):
+                S[i, j] = -0.5 * S[i, j]
+            S[i, i] += 1.5
+        multiply(T, S, turned)
+        T[:] = turned
 
 
 def perpendicular(axis: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -17,10 +17,11 @@ from pliant.collision.closest import dot
 from pliant.collision.contacts import ContactKind, ContactSet, key_base
 from pliant.collision.narrow.sphere_faces import other_face_contacts, sphere_face_contact
 from pliant.collision.solids.obstacles import Capsule, Cylinder, Distance, Pipe, Sphere, across
+from pliant.collision.solids.shape_distance import point_distance
 from pliant.collision.surface import EDGE_LIMIT, CollisionSurface
 from pliant.core.arrays import frozen
 from pliant.core.kernels import kernel
-from pliant.core.types import BoolArray, FloatArray, IntArray
+from pliant.core.types import BoolArray, FloatArray, IndexArray, IntArray
 
 ROUND = (Sphere, Capsule, Cylinder, Pipe)
 """Solids whose contacts with edges and faces are found here."""
@@ -40,6 +41,7 @@ _UPRIGHT = 0.3
 direction of the tilt would be noise, and the fixed points are as near."""
 _STRAIGHT = 0.99
 """Component of a normal along the axis of a cylinder above which it is that of a flat end: 8 degrees."""
+_NO_KEYS: IndexArray = np.zeros(0, np.int64)
 _RIM_POINTS = (6, 36)
 """Fewest and most fixed points of a rim; between, two to the longest edge of the surface."""
 
@@ -66,21 +68,30 @@ def edge_contacts(
     count = _find_dips(frozen(local), surface.edges, edges, frozen(ends.gap), frozen(ends.normal), margin, dip, chosen)
     if not count:
         return ContactSet.empty(len(points), 0)
-    e = chosen[:count]
-    nodes = surface.edges[e]
-    along, lowest = _lowest(solid, local[nodes[:, 0]], local[nodes[:, 1]])
-    chord = (1.0 - along) * ends.gap[nodes[:, 0]] + along * ends.gap[nodes[:, 1]]
-    length = np.linalg.norm(local[nodes[:, 1]] - local[nodes[:, 0]], axis=1)
-    keys = key_base(ContactKind.EDGE_EDGE, pair) + e.astype(np.int64) * EDGE_LIMIT
-    least = np.full(count, dip)
-    if previous is not None and previous.count:
-        least[np.isin(keys, previous.key)] *= 0.5
-    kept = (lowest.gap <= margin) & (chord - lowest.gap > least * length)
-    weights = np.column_stack([1.0 - along, along, np.zeros(count)])[kept]
-    nodes_a = np.column_stack([nodes, np.full(count, -1, np.int32)])[kept].astype(np.int32)
-    key = keys[kept]
-    distance = Distance(*(array[kept] for array in lowest))
-    return _contact_set(ContactKind.EDGE_EDGE, points, nodes_a, weights, distance, pose, key, np.full(len(key), -1))
+    nodes, weights, gap = np.empty((count, 3), np.int32), np.empty((count, 3)), np.empty(count)
+    normal, point_a, point_b = np.empty((count, 3)), np.empty((count, 3)), np.empty((count, 3))
+    key = np.empty(count, np.int64)
+    known = _NO_KEYS if previous is None else previous.key
+    kept = _fill_edges(
+        solid.kind, solid.numbers, frozen(points), frozen(local), surface.edges, frozen(chosen[:count]),
+        frozen(ends.gap), margin, dip, key_base(ContactKind.EDGE_EDGE, pair), frozen(known), frozen(pose),
+        nodes, weights, normal, gap, point_a, point_b, key,
+    )  # fmt: skip
+    return ContactSet(
+        kind=np.full(kept, ContactKind.EDGE_EDGE, dtype=np.uint8),
+        nodes_a=nodes[:kept],
+        weights_a=weights[:kept],
+        nodes_b=np.full((kept, 3), -1, dtype=np.int32),
+        weights_b=np.zeros((kept, 3)),
+        normal=normal[:kept],
+        gap=gap[:kept],
+        point_a=point_a[:kept],
+        point_b=point_b[:kept],
+        key=key[:kept],
+        face=np.full(kept, -1, np.int32),
+        point_count_a=len(points),
+        point_count_b=0,
+    )
 
 
 def on_listed_edge(nearest: ContactSet, edges: ContactSet) -> bool:
@@ -226,20 +237,6 @@ def _feet(corners: FloatArray, normal: FloatArray, points: FloatArray) -> tuple[
     return np.stack([1.0 - second - third, second, third], axis=-1), height
 
 
-def _lowest(solid: Any, start: FloatArray, end: FloatArray) -> tuple[FloatArray, Distance]:
-    """Parameters (m,) of the lowest points of segments from `start` to `end` (m, 3) m over a solid, and their
-    distances, by bisection of the slope.
-    """
-    low: FloatArray = np.zeros(len(start))
-    high: FloatArray = np.ones(len(start))
-    for _ in range(_BISECTIONS if len(start) else 0):
-        middle = 0.5 * (low + high)
-        slope = np.einsum("mi,mi->m", solid.distance(start + middle[:, None] * (end - start)).normal, end - start)
-        low, high = np.where(slope < 0.0, middle, low), np.where(slope < 0.0, high, middle)
-    along = 0.5 * (low + high)
-    return along, solid.distance(start + along[:, None] * (end - start))
-
-
 def _contact_set(
     kind: ContactKind, points: FloatArray, nodes: IntArray, weights: FloatArray, found: Distance, pose: FloatArray,
     key: Any, face: Any,
@@ -285,4 +282,58 @@ def _find_dips(
         if least <= margin and (1.0 - t) * gap[i] + t * gap[j] - least > dip * length:
             found[count] = chosen[m]
             count += 1
+    return count
+
+
+@kernel
+def _fill_edges(
+    kind: int, shape: FloatArray, points: FloatArray, local: FloatArray, edges: IntArray, chosen: IntArray,
+    ends: FloatArray, margin: float, dip: float, base: int, known: IndexArray, pose: FloatArray, nodes: IntArray,
+    weights: FloatArray, normal: FloatArray, gap: FloatArray, point_a: FloatArray, point_b: FloatArray,
+    key: IndexArray,
+) -> int:  # fmt: skip
+    """The arrays of a `ContactSet` for those of the `chosen` edges that dip far enough; returns their number. `local`
+    are the points in the frame of the shape and `ends` their gaps; `known` are the keys of the previous contacts.
+
+    The lowest point of an edge is found by bisection of the slope of the gap.
+    """
+    away, scratch, unit, place, step = np.empty(3), np.empty(3), np.empty(3), np.empty(3), np.empty(3)
+    count = 0
+    for m in range(len(chosen)):
+        e = chosen[m]
+        i, j = edges[e, 0], edges[e, 1]
+        for c in range(3):
+            step[c] = local[j, c] - local[i, c]
+        low, high = 0.0, 1.0
+        for _ in range(_BISECTIONS):
+            t = 0.5 * (low + high)
+            for c in range(3):
+                place[c] = local[i, c] + t * step[c]
+            point_distance(kind, shape, place, away, scratch, unit)
+            if dot(unit[0], unit[1], unit[2], step[0], step[1], step[2]) < 0.0:
+                low = t
+            else:
+                high = t
+        t = 0.5 * (low + high)
+        for c in range(3):
+            place[c] = local[i, c] + t * step[c]
+        lowest = point_distance(kind, shape, place, away, scratch, unit)
+        least = dip * np.sqrt(dot(step[0], step[1], step[2], step[0], step[1], step[2]))
+        name = base + np.int64(e) * EDGE_LIMIT
+        at = np.searchsorted(known, name)
+        if at < len(known) and known[at] == name:
+            least *= 0.5
+        if lowest > margin or (1.0 - t) * ends[i] + t * ends[j] - lowest <= least:
+            continue
+        nodes[count, 0], nodes[count, 1], nodes[count, 2] = i, j, -1
+        weights[count, 0], weights[count, 1], weights[count, 2] = 1.0 - t, t, 0.0
+        gap[count], key[count] = lowest, name
+        for c in range(3):
+            n = foot = 0.0
+            for d in range(3):
+                n += pose[1 + c, d] * unit[d]
+                foot += pose[1 + c, d] * (place[d] - lowest * unit[d])
+            normal[count, c], point_b[count, c] = n, pose[0, c] + foot
+            point_a[count, c] = (1.0 - t) * points[i, c] + t * points[j, c]
+        count += 1
     return count

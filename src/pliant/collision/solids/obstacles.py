@@ -41,7 +41,7 @@ class _Primitive:
     kind: ClassVar[int]
 
     @cached_property
-    def _numbers(self) -> FloatArray:
+    def numbers(self) -> FloatArray:
         """The shape as `shape_distance` takes it."""
         raise NotImplementedError
 
@@ -49,7 +49,7 @@ class _Primitive:
         """Signed distance of `points` (p, 3) m."""
         x = frozen(np.ascontiguousarray(points, np.float64))
         gap, normal, foot = np.empty(len(x)), np.empty(x.shape), np.empty(x.shape)
-        shape_distance(self.kind, self._numbers, x, gap, normal, foot)
+        shape_distance(self.kind, self.numbers, x, gap, normal, foot)
         return Distance(gap, normal, foot)
 
 
@@ -65,7 +65,7 @@ class Plane(_Primitive):
         _store(self, point=_vector("point", self.point), normal=_direction("normal", self.normal))
 
     @cached_property
-    def _numbers(self) -> FloatArray:
+    def numbers(self) -> FloatArray:
         return np.concatenate([self.point, self.normal])
 
 
@@ -81,7 +81,7 @@ class Sphere(_Primitive):
         _store(self, center=_vector("center", self.center), radius=positive("radius", self.radius, unit="m"))
 
     @cached_property
-    def _numbers(self) -> FloatArray:
+    def numbers(self) -> FloatArray:
         return _round(self.center, self.center, self.radius, np.array([0.0, 0.0, 1.0]))
 
     @property
@@ -103,7 +103,7 @@ class Capsule(_Primitive):
         _store_axis(self, self.start, self.end, self.radius)
 
     @cached_property
-    def _numbers(self) -> FloatArray:
+    def numbers(self) -> FloatArray:
         return _round(self.start, self.end, self.radius, across(self.end - self.start))
 
     @property
@@ -131,7 +131,7 @@ class Box(_Primitive):
         _store(self, center=_vector("center", self.center), size=size, rotation=rotation)
 
     @cached_property
-    def _numbers(self) -> FloatArray:
+    def numbers(self) -> FloatArray:
         assert self.rotation is not None
         return np.concatenate([self.center, 0.5 * self.size, self.rotation.ravel()])
 
@@ -149,7 +149,7 @@ class Cylinder(_Primitive):
         _store_axis(self, self.start, self.end, self.radius)
 
     @cached_property
-    def _numbers(self) -> FloatArray:
+    def numbers(self) -> FloatArray:
         # the wall at −∞ stands for the axis
         return _revolved(self.start, self.end, -np.inf, self.radius)
 
@@ -172,7 +172,7 @@ class Pipe(_Primitive):
             raise InputError(f"thickness must be > 0 (in m), got {self.thickness}")
 
     @cached_property
-    def _numbers(self) -> FloatArray:
+    def numbers(self) -> FloatArray:
         return _revolved(self.start, self.end, self.radius, self.radius + self.thickness)
 
 

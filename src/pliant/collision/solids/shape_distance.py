@@ -29,20 +29,27 @@ def shape_distance(
     """Signed distances of `points` (p, 3) m into `gap` (p,), unit normals and nearest points into (p, 3)."""
     away, unit, local = np.empty(3), np.empty(3), np.empty(3)
     for p in range(len(points)):
-        for c in range(3):
-            away[c] = points[p, c] - shape[c]
-        if kind == PLANE:
-            gap[p] = away[0] * shape[3] + away[1] * shape[4] + away[2] * shape[5]
-            unit[:] = shape[3:6]
-        elif kind == ROUND:
-            gap[p] = _round(shape, away, unit)
-        elif kind == BOX:
-            gap[p] = _box(shape, away, local, unit)
-        else:
-            gap[p] = _revolved(shape, away, local, unit)
+        gap[p] = point_distance(kind, shape, points[p], away, local, unit)
         for c in range(3):
             normal[p, c] = unit[c]
             foot[p, c] = points[p, c] - gap[p] * unit[c]
+
+
+@inline
+def point_distance(
+    kind: int, shape: FloatArray, point: FloatArray, away: FloatArray, local: FloatArray, unit: FloatArray
+) -> float:
+    """Signed distance of one `point` (3,) m, its unit normal into `unit` (3,); `away` and `local` (3,) are scratch."""
+    for c in range(3):
+        away[c] = point[c] - shape[c]
+    if kind == PLANE:
+        unit[:] = shape[3:6]
+        return float(away[0] * shape[3] + away[1] * shape[4] + away[2] * shape[5])
+    if kind == ROUND:
+        return float(_round(shape, away, unit))
+    if kind == BOX:
+        return float(_box(shape, away, local, unit))
+    return float(_revolved(shape, away, local, unit))
 
 
 @inline

@@ -19,7 +19,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from pliant.core.lie import orthonormal, rotation_exp, rotation_log
+from pliant.core.arrays import frozen
+from pliant.core.lie import rotation_exp, rotation_log, turned_frame
 from pliant.core.types import BoolArray, FloatArray
 from pliant.materials import Tangent
 from pliant.models.body import STATIONS, Model, Parts
@@ -202,4 +203,7 @@ class RigidTrial(Trial):
         return known[1]
 
     def _displaced(self, q: FloatArray, dx: FloatArray, fraction: float) -> FloatArray:
-        return np.vstack([q[0] + fraction * dx[0], orthonormal(rotation_exp(fraction * dx[1]) @ q[1:])])
+        made = np.empty((4, 3))
+        made[0] = q[0] + fraction * dx[0]
+        turned_frame(frozen(dx)[1], fraction, frozen(q)[1:], made[1:])
+        return made
