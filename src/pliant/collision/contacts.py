@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -119,6 +119,16 @@ _ARRAYS: dict[str, tuple[tuple[int, ...], type]] = {
 @cache
 def _no_arrays() -> dict[str, Any]:
     return {name: np.zeros(shape, dtype) for name, (shape, dtype) in _ARRAYS.items()}
+
+
+@lru_cache(maxsize=256)
+def no_side_b(count: int, kind: ContactKind) -> dict[str, Any]:
+    """What is the same of all contacts of `kind` with a solid; shared, since contact sets are never changed."""
+    return {
+        "kind": np.full(count, kind, dtype=np.uint8),
+        "nodes_b": np.full((count, 3), -1, dtype=np.int32),
+        "weights_b": np.zeros((count, 3)),
+    }
 
 
 def key_base(kind: ContactKind, pair: int) -> int:

@@ -7,12 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from pliant.collision.contacts import ContactKind, ContactSet, check_capacity, key_base
-from pliant.collision.solids.obstacles import Obstacle
+from pliant.collision.contacts import ContactKind, ContactSet, check_capacity, key_base, no_side_b
+from pliant.collision.solids.obstacles import Obstacle, Primitive
+from pliant.collision.solids.shape_distance import point_distance
 from pliant.core.arrays import frozen
 from pliant.core.checks import finite_array, positive
 from pliant.core.kernels import kernel
 from pliant.core.types import FloatArray, IndexArray, IntArray
+
+_NOT_TURNED: FloatArray = np.eye(3)
 
 
 def obstacle_contacts(
@@ -35,19 +38,19 @@ def obstacle_contacts(
     """
     points = finite_array("points", points, shape=(None, 3))
     position = finite_array("position", position, shape=(3,))
+    turned = _NOT_TURNED if rotation is None else np.ascontiguousarray(rotation)
     nodes = np.asarray(nodes, dtype=np.int32)
-    local = points[nodes] - position
-    gap, normal, foot = obstacle.distance(local if rotation is None else local @ rotation)
-    near = (gap <= positive("margin", margin, unit="m") + radius).nonzero()[0]
-    check_capacity(len(near), capacity)
+    balls = frozen(np.atleast_1d(np.array(radius, np.float64)))
+    margin = positive("margin", margin, unit="m")
+    place = frozen(points), frozen(nodes), frozen(position), frozen(turned), balls
+    near, gap, normal, foot = _near(obstacle, place, margin)
     count = len(near)
+    check_capacity(count, capacity)
     nodes_a, weights_a, normals = np.empty((count, 3), np.int32), np.empty((count, 3)), np.empty((count, 3))
     gaps, point_a, point_b = np.empty(count), np.empty((count, 3)), np.empty((count, 3))
     key = np.empty(count, np.int64)
     _fill(
-        frozen(points), frozen(nodes), near, frozen(gap), frozen(normal), frozen(foot), frozen(position),
-        frozen(np.ascontiguousarray(np.eye(3) if rotation is None else rotation)),
-        np.atleast_1d(np.array(radius, np.float64)),
+        *place, frozen(near), frozen(gap), frozen(normal), frozen(foot),
         key_base(ContactKind.VERTEX_OBSTACLE, pair), nodes_a, weights_a, normals, gaps, point_a, point_b, key,
     )  # fmt: skip
     return ContactSet(
@@ -60,41 +63,75 @@ def obstacle_contacts(
         key=key,
         point_count_a=len(points),
         point_count_b=0,
-        **_without_side_b(count),
+        face=_no_faces(count),
+        **no_side_b(count, ContactKind.VERTEX_OBSTACLE),
     )
+
+
+def _near(obstacle: Obstacle, place: tuple[Any, ...], margin: float) -> tuple[IndexArray, Any, Any, Any]:
+    """Indices among the nodes of those that are near, and there, in the frame of the shape, gaps, normals and feet."""
+    if isinstance(obstacle, Primitive):
+        count = len(place[1])
+        near, gap, normal, foot = np.empty(count, np.int64), np.empty(count), np.empty((count, 3)), np.empty((count, 3))
+        count = int(_find_near(obstacle.kind, obstacle.numbers, *place, margin, near, gap, normal, foot))
+        return near[:count], gap[:count], normal[:count], foot[:count]
+    points, nodes, position, rotation, radius = place
+    found = obstacle.distance((points[nodes] - position) @ rotation)
+    near = (found.gap <= margin + radius).nonzero()[0]
+    return near, found.gap[near], found.normal[near], found.point[near]
+
+
+@kernel
+def _find_near(
+    kind: int, shape: FloatArray, points: FloatArray, nodes: IntArray, position: FloatArray, rotation: FloatArray,
+    radius: FloatArray, margin: float, near: IndexArray, gap: FloatArray, normal: FloatArray, foot: FloatArray,
+) -> int:  # fmt: skip
+    """Indices among `nodes` of the points that are near the shape into `near`, and there, in the frame of the shape,
+    their gaps, normals and feet; returns their number.
+    """
+    away, scratch, unit, local = np.empty(3), np.empty(3), np.empty(3), np.empty(3)
+    count = 0
+    for i in range(len(nodes)):
+        for c in range(3):
+            local[c] = 0.0
+            for d in range(3):
+                local[c] += (points[nodes[i], d] - position[d]) * rotation[d, c]
+        distance = point_distance(kind, shape, local, away, scratch, unit)
+        if distance > margin + (radius[i] if len(radius) > 1 else radius[0]):
+            continue
+        near[count], gap[count] = i, distance
+        for c in range(3):
+            normal[count, c], foot[count, c] = unit[c], local[c] - distance * unit[c]
+        count += 1
+    return count
 
 
 @kernel
 def _fill(
-    points: FloatArray, nodes: IntArray, near: IndexArray, gap: FloatArray, normal: FloatArray, foot: FloatArray,
-    position: FloatArray, rotation: FloatArray, radius: FloatArray, base: int, nodes_a: IntArray, weights_a: FloatArray,
-    normals: FloatArray, gaps: FloatArray, point_a: FloatArray, point_b: FloatArray, key: IndexArray,
+    points: FloatArray, nodes: IntArray, position: FloatArray, rotation: FloatArray, radius: FloatArray,
+    near: IndexArray, gap: FloatArray, normal: FloatArray, foot: FloatArray, base: int, nodes_a: IntArray,
+    weights_a: FloatArray, normals: FloatArray, gaps: FloatArray, point_a: FloatArray, point_b: FloatArray,
+    key: IndexArray,
 ) -> None:  # fmt: skip
     """The arrays of a `ContactSet` for the points `near` among `nodes`, whose distances are in the frame of the
     shape.
     """
     for k in range(len(near)):
-        i = near[k]
-        node = nodes[i]
-        ball = radius[i] if len(radius) > 1 else radius[0]
+        node = nodes[near[k]]
+        ball = radius[near[k]] if len(radius) > 1 else radius[0]
         nodes_a[k, 0], nodes_a[k, 1], nodes_a[k, 2] = node, -1, -1
         weights_a[k, 0], weights_a[k, 1], weights_a[k, 2] = 1.0, 0.0, 0.0
-        gaps[k], key[k] = gap[i] - ball, base + node
+        gaps[k], key[k] = gap[k] - ball, base + node
         for c in range(3):
             n = place = 0.0
             for d in range(3):
-                n += rotation[c, d] * normal[i, d]
-                place += rotation[c, d] * foot[i, d]
+                n += rotation[c, d] * normal[k, d]
+                place += rotation[c, d] * foot[k, d]
             normals[k, c] = n
             point_a[k, c], point_b[k, c] = points[node, c] - ball * n, position[c] + place
 
 
 @lru_cache(maxsize=256)
-def _without_side_b(count: int) -> dict[str, Any]:
-    """What is the same of all contacts with an obstacle; shared, since contact sets are never changed."""
-    return {
-        "kind": np.full(count, ContactKind.VERTEX_OBSTACLE, dtype=np.uint8),
-        "nodes_b": np.full((count, 3), -1, dtype=np.int32),
-        "weights_b": np.zeros((count, 3)),
-        "face": np.full(count, -1, dtype=np.int32),
-    }
+def _no_faces(count: int) -> IntArray:
+    """Shared, since contact sets are never changed."""
+    return np.full(count, -1, dtype=np.int32)

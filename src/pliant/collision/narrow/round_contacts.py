@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from pliant.collision.closest import dot
-from pliant.collision.contacts import ContactKind, ContactSet, key_base
+from pliant.collision.contacts import ContactKind, ContactSet, key_base, no_side_b
 from pliant.collision.narrow.sphere_faces import other_face_contacts, sphere_face_contact
 from pliant.collision.solids.obstacles import Capsule, Cylinder, Distance, Pipe, Sphere, across
 from pliant.collision.solids.shape_distance import point_distance
@@ -78,11 +78,8 @@ def edge_contacts(
         nodes, weights, normal, gap, point_a, point_b, key,
     )  # fmt: skip
     return ContactSet(
-        kind=np.full(kept, ContactKind.EDGE_EDGE, dtype=np.uint8),
         nodes_a=nodes[:kept],
         weights_a=weights[:kept],
-        nodes_b=np.full((kept, 3), -1, dtype=np.int32),
-        weights_b=np.zeros((kept, 3)),
         normal=normal[:kept],
         gap=gap[:kept],
         point_a=point_a[:kept],
@@ -91,6 +88,7 @@ def edge_contacts(
         face=np.full(kept, -1, np.int32),
         point_count_a=len(points),
         point_count_b=0,
+        **no_side_b(kept, ContactKind.EDGE_EDGE),
     )
 
 

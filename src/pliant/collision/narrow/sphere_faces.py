@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from pliant.collision.closest import dot, triangle_weights
-from pliant.collision.contacts import ContactKind, ContactSet, key_base
+from pliant.collision.contacts import ContactKind, ContactSet, key_base, no_side_b
 from pliant.collision.surface import CollisionSurface
 from pliant.core.arrays import frozen
 from pliant.core.kernels import inline, kernel
@@ -46,41 +46,26 @@ def sphere_face_contact(
     longest edge of the face has to dip by more than the fraction `dip` of its length between ends that touch.
     """
     before, middle = (points, center) if start is None else start
-    found = np.empty(4)
-    face = _nearest_face(frozen(before), surface.triangles, surface.order, frozen(middle[None]), radius + margin, found)
-    weights = np.array([1.0 - found[0] - found[1], found[0], found[1]])
+    nodes, place, normal = np.empty((1, 3), np.int32), np.empty((2, 3)), np.empty((1, 3))
+    weights, gap = np.empty((1, 3)), np.empty(1)
+    face = _nearest_contact(
+        frozen(before), frozen(points), surface.triangles, surface.order, frozen(middle[None]), frozen(center[None]),
+        radius, margin, dip, on_edges, nodes, weights, normal, gap, place,
+    )  # fmt: skip
     if face < 0:
         return ContactSet.empty(len(points), 0)
-    nodes = surface.triangles[face]
-    longest = np.linalg.norm(before[nodes] - before[np.roll(nodes, 1)], axis=1).max()
-    if longest <= 8.0 * dip * radius:
-        return ContactSet.empty(len(points), 0)
-    if not on_edges and weights.min() < _INSIDE:
-        return ContactSet.empty(len(points), 0)
-    if np.linalg.norm(before[nodes] - weights @ before[nodes], axis=1).min() < _AT_VERTEX * radius:
-        return ContactSet.empty(len(points), 0)
-    place = weights @ points[nodes]
-    away = place - center
-    distance = float(np.linalg.norm(away))
-    outward = np.cross(points[nodes[1]] - points[nodes[0]], points[nodes[2]] - points[nodes[0]])
-    if distance > _TOUCHING * radius:
-        normal = away / distance
-    else:
-        normal = -outward / np.linalg.norm(outward)
     return ContactSet(
-        kind=np.full(1, ContactKind.FACE_VERTEX, dtype=np.uint8),
-        nodes_a=nodes[None],
-        weights_a=weights[None],
-        nodes_b=np.full((1, 3), -1, dtype=np.int32),
-        weights_b=np.zeros((1, 3)),
-        normal=normal[None],
-        gap=np.array([distance - radius]),
-        point_a=place[None],
-        point_b=(center + radius * normal)[None],
+        nodes_a=nodes,
+        weights_a=weights,
+        normal=normal,
+        gap=gap,
+        point_a=place[:1],
+        point_b=place[1:],
         key=np.array([key_base(ContactKind.FACE_VERTEX, pair) + feature]),
         face=np.array([face], np.int32),
         point_count_a=len(points),
         point_count_b=0,
+        **no_side_b(1, ContactKind.FACE_VERTEX),
     )
 
 
@@ -109,28 +94,103 @@ def other_face_contacts(
     )  # fmt: skip
     if not count:
         return ContactSet.empty(len(points), 0)
-    faces = listed[:count].copy()
-    nodes, weight = surface.triangles[faces], np.ascontiguousarray(weights[:count])
-    place: FloatArray = np.einsum("mk,mki->mi", weight, points[nodes])
-    away = place - center
-    distance = np.maximum(np.linalg.norm(away, axis=1), _TOUCHING * radius)
-    normal: FloatArray = away / distance[:, None]
-    key = key_base(ContactKind.FACE_VERTEX, pair) + feature + 2 * (1 + faces.astype(np.int64))
+    faces, weight = listed[:count].copy(), weights[:count].copy()
+    nodes, place, gap = np.empty((count, 3), np.int32), np.empty((2, count, 3)), np.empty(count)
+    normal = np.empty((count, 3))
+    _fill_faces(
+        frozen(points), surface.triangles, frozen(faces), frozen(center[None]), radius, frozen(weight), nodes, normal,
+        gap, place,
+    )  # fmt: skip
     return ContactSet(
-        kind=np.full(count, ContactKind.FACE_VERTEX, dtype=np.uint8),
         nodes_a=nodes,
         weights_a=weight,
-        nodes_b=np.full((count, 3), -1, dtype=np.int32),
-        weights_b=np.zeros((count, 3)),
         normal=normal,
-        gap=distance - radius,
-        point_a=place,
-        point_b=center + radius * normal,
-        key=key,
+        gap=gap,
+        point_a=place[0],
+        point_b=place[1],
+        key=key_base(ContactKind.FACE_VERTEX, pair) + feature + 2 * (1 + faces.astype(np.int64)),
         face=faces,
         point_count_a=len(points),
         point_count_b=0,
+        **no_side_b(count, ContactKind.FACE_VERTEX),
     )
+
+
+@kernel
+def _nearest_contact(
+    before: FloatArray, points: FloatArray, triangles: IntArray, order: IntArray, middle: FloatArray,
+    center: FloatArray, radius: float, margin: float, dip: float, on_edges: bool, nodes: IntArray,
+    weights: FloatArray, normal: FloatArray, gap: FloatArray, place: FloatArray,
+) -> int:  # fmt: skip
+    """The face nearest to `middle` (1, 3) among points `before`, or −1 where `sphere_face_contact` leaves it to others;
+    its contact at `points` with the sphere around `center` (1, 3): `place` are the points of side a and of side b.
+    """
+    found = np.empty(4)
+    face = _nearest_face(before, triangles, order, middle, radius + margin, found)
+    if face < 0:
+        return -1
+    weights[0, 0], weights[0, 1], weights[0, 2] = 1.0 - found[0] - found[1], found[0], found[1]
+    i, j, k = triangles[face]
+    longest = np.sqrt(max(_squared(before, i, k), _squared(before, j, i), _squared(before, k, j)))
+    if longest <= 8.0 * dip * radius:
+        return -1
+    if not on_edges and min(weights[0, 0], weights[0, 1], weights[0, 2]) < _INSIDE:
+        return -1
+    nearest = np.inf
+    for corner in (i, j, k):
+        squares = 0.0
+        for c in range(3):
+            foot = weights[0, 0] * before[i, c] + weights[0, 1] * before[j, c] + weights[0, 2] * before[k, c]
+            squares += (before[corner, c] - foot) ** 2
+        nearest = min(nearest, squares)
+    if np.sqrt(nearest) < _AT_VERTEX * radius:
+        return -1
+    nodes[0, 0], nodes[0, 1], nodes[0, 2] = i, j, k
+    squares = 0.0
+    for c in range(3):
+        place[0, c] = weights[0, 0] * points[i, c] + weights[0, 1] * points[j, c] + weights[0, 2] * points[k, c]
+        normal[0, c] = place[0, c] - center[0, c]
+        squares += normal[0, c] ** 2
+    distance = np.sqrt(squares)
+    gap[0] = distance - radius
+    if distance <= _TOUCHING * radius:  # against the face, whose normal points outward
+        _face_normal(points, i, j, k, normal)
+        distance = -np.sqrt(normal[0, 0] ** 2 + normal[0, 1] ** 2 + normal[0, 2] ** 2)
+    for c in range(3):
+        normal[0, c] /= distance
+        place[1, c] = center[0, c] + radius * normal[0, c]
+    return int(face)
+
+
+@inline
+def _face_normal(points: FloatArray, i: int, j: int, k: int, normal: FloatArray) -> None:
+    """Normal (1, 3) of a triangle, twice as long as its area."""
+    a0, a1, a2 = points[j, 0] - points[i, 0], points[j, 1] - points[i, 1], points[j, 2] - points[i, 2]
+    b0, b1, b2 = points[k, 0] - points[i, 0], points[k, 1] - points[i, 1], points[k, 2] - points[i, 2]
+    normal[0, 0], normal[0, 1], normal[0, 2] = a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0
+
+
+@kernel
+def _fill_faces(
+    points: FloatArray, triangles: IntArray, faces: IntArray, center: FloatArray, radius: float, weights: FloatArray,
+    nodes: IntArray, normal: FloatArray, gap: FloatArray, place: FloatArray,
+) -> None:  # fmt: skip
+    """Contacts of a sphere around `center` (1, 3) with `faces` (m,) at the points of the given `weights` (m, 3)."""
+    for m in range(len(faces)):
+        squares = 0.0
+        for c in range(3):
+            total = 0.0
+            for k in range(3):
+                nodes[m, k] = triangles[faces[m], k]
+                total += weights[m, k] * points[nodes[m, k], c]
+            place[0, m, c] = total
+            normal[m, c] = total - center[0, c]
+            squares += normal[m, c] ** 2
+        distance = max(np.sqrt(squares), _TOUCHING * radius)
+        gap[m] = distance - radius
+        for c in range(3):
+            normal[m, c] /= distance
+            place[1, m, c] = center[0, c] + radius * normal[m, c]
 
 
 @kernel

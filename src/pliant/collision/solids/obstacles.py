@@ -35,7 +35,7 @@ class Obstacle(Protocol):
         """Signed distance of `points` (p, 3) m."""
 
 
-class _Primitive:
+class Primitive:
     """A shape whose distance one kernel computes, from its `kind` and the numbers that describe it."""
 
     kind: ClassVar[int]
@@ -54,7 +54,7 @@ class _Primitive:
 
 
 @dataclass(frozen=True, eq=False)
-class Plane(_Primitive):
+class Plane(Primitive):
     """The half-space behind a plane through `point` (3,) m with the outward `normal` (3,)."""
 
     kind: ClassVar[int] = PLANE
@@ -66,11 +66,12 @@ class Plane(_Primitive):
 
     @cached_property
     def numbers(self) -> FloatArray:
+        """The shape as `shape_distance` takes it."""
         return np.concatenate([self.point, self.normal])
 
 
 @dataclass(frozen=True, eq=False)
-class Sphere(_Primitive):
+class Sphere(Primitive):
     """A ball around `center` (3,) m of `radius` m."""
 
     kind: ClassVar[int] = ROUND
@@ -82,6 +83,7 @@ class Sphere(_Primitive):
 
     @cached_property
     def numbers(self) -> FloatArray:
+        """The shape as `shape_distance` takes it."""
         return _round(self.center, self.center, self.radius, np.array([0.0, 0.0, 1.0]))
 
     @property
@@ -91,7 +93,7 @@ class Sphere(_Primitive):
 
 
 @dataclass(frozen=True, eq=False)
-class Capsule(_Primitive):
+class Capsule(Primitive):
     """All points within `radius` m of the segment from `start` to `end` (3,) m."""
 
     kind: ClassVar[int] = ROUND
@@ -104,6 +106,7 @@ class Capsule(_Primitive):
 
     @cached_property
     def numbers(self) -> FloatArray:
+        """The shape as `shape_distance` takes it."""
         return _round(self.start, self.end, self.radius, across(self.end - self.start))
 
     @property
@@ -113,7 +116,7 @@ class Capsule(_Primitive):
 
 
 @dataclass(frozen=True, eq=False)
-class Box(_Primitive):
+class Box(Primitive):
     """A box of `size` (3,) m around `center` (3,) m; the columns of `rotation` (3, 3) are its axes."""
 
     kind: ClassVar[int] = BOX
@@ -132,12 +135,13 @@ class Box(_Primitive):
 
     @cached_property
     def numbers(self) -> FloatArray:
+        """The shape as `shape_distance` takes it."""
         assert self.rotation is not None
         return np.concatenate([self.center, 0.5 * self.size, self.rotation.ravel()])
 
 
 @dataclass(frozen=True, eq=False)
-class Cylinder(_Primitive):
+class Cylinder(Primitive):
     """A solid cylinder of `radius` m with flat ends at `start` and `end` (3,) m."""
 
     kind: ClassVar[int] = REVOLVED
@@ -150,12 +154,13 @@ class Cylinder(_Primitive):
 
     @cached_property
     def numbers(self) -> FloatArray:
+        """The shape as `shape_distance` takes it."""
         # the wall at −∞ stands for the axis
         return _revolved(self.start, self.end, -np.inf, self.radius)
 
 
 @dataclass(frozen=True, eq=False)
-class Pipe(_Primitive):
+class Pipe(Primitive):
     """The wall of a straight pipe from `start` to `end` (3,) m, open at both: solid from `radius` to
     `radius` + `thickness` m. Points inside touch its inner wall; an infinite wall has no outside.
     """
@@ -173,6 +178,7 @@ class Pipe(_Primitive):
 
     @cached_property
     def numbers(self) -> FloatArray:
+        """The shape as `shape_distance` takes it."""
         return _revolved(self.start, self.end, self.radius, self.radius + self.thickness)
 
 
