@@ -240,12 +240,16 @@ def unstable_motion(
     """A motion that the active rows leave free and along which K has negative curvature; None where a search from a
     fixed random force finds none, so that the equilibrium is stable. Contacts that slip are taken to stick: friction
     resists a motion that would start from the equilibrium.
+
+    Conjugate gradients with projected residuals (Gould, Hribar and Nocedal, SIAM J. Sci. Comput. 23, 2001): the part of
+    a residual that rows and rigid motions take is removed in each iteration. Left in, it outgrows the rest, and its
+    rounding brings rigid motions back, along which K may well be negative.
     """
     active, rng = ActiveRows(factors, rows, problem, lam, modes, stuck=True), np.random.default_rng(0)
     springs = _Springs.of(rows)
     random = [rng.standard_normal(system.r.shape) for system in stiffness]
     g = [system.product(x) for system, x in zip(stiffness, random, strict=True)]  # zero where DoFs are constrained
-    z, _ = active.projected(factors, g)
+    z, g = active.projected(factors, g)
     d, weight = z, _dot(g, z)
     for _ in range(MOST_ITERATIONS):
         if not weight > 0.0:
@@ -258,7 +262,7 @@ def unstable_motion(
             return None
         s = weight / curvature
         g = [a - s * b for a, b in zip(g, Kd, strict=True)]
-        z, _ = active.projected(factors, g)
+        z, g = active.projected(factors, g)
         before, weight = weight, _dot(g, z)
         d = [a + weight / before * b for a, b in zip(z, d, strict=True)]
     return None
