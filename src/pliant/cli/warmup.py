@@ -35,7 +35,7 @@ from pliant.hybrid import delta_robot, falling_cubes, integrate, soft_touch
 from pliant.models.beam import Beam, Circle
 from pliant.models.model import StepStart
 from pliant.models.polyline import segments
-from pliant.models.rigid import Obstacle
+from pliant.models.rigid import Obstacle, RigidBody
 from pliant.models.rod import Rod, RodLoad, RodModel
 from pliant.models.rod.projection import nearest_arc_lengths
 from pliant.models.rod.rod_map import RodMap
@@ -195,11 +195,32 @@ def _reduced() -> None:
     scene = Scene(gravity=DOWN)
     memory = materials.Viscoelastic(rubber, [(0.1, 0.1)])
     body = scene.add(Volume(meshes.box((0.02, 0.02, 0.02), (1, 1, 1)), memory, clamp=regions.plane(axis="z", at=0.0)))
+    scene.add(Fibre(body, [(0.005, 0.005, 0.01), (0.015, 0.015, 0.01)], stiffness=1.0))
     world = scene.compile()
     (model,) = world.volumes
     modes = np.where(model.constrained, 0.0, np.array([0.0, 0.0, 1.0])).reshape(-1, 1)
     fast = reduced(world, [Subspace(body, modes, rest=model.rest, point_count=model.points.count)])
     ImplicitEuler(dt=0.01)(fast, fast.initial_state())
+
+
+def _rigid() -> None:
+    """The gripper of the studio, and a ball in a soft valley: in its third step, faces and edges that push on it rock."""
+    _studio("gripper")
+    block = meshes.box((0.04, 0.02, 0.02), (2, 1, 1))
+    bottom = np.isclose(block.points[:, 0], 0.02) & (block.points[:, 2] > 0.0)
+    points = np.where(bottom[:, None], block.points * (1.0, 1.0, 0.5), block.points)
+    rubber = materials.Corotated(young=1e5, poisson=0.4, density=1000)
+    scene, radius = Scene(gravity=DOWN), 0.004
+    valley = scene.add(
+        Volume(meshes.Mesh(points, block.cells, block.element), rubber, clamp=regions.plane(axis="z", at=0.0))
+    )
+    height = 0.01 + np.sqrt(2.0) * radius + 1e-6
+    ball = scene.add(RigidBody.sphere(radius=radius, mass=0.02, position=(0.02, 0.01, height)))
+    scene.collide(valley, ball, friction=0.5)
+    world = scene.compile()
+    state, step = world.initial_state(), ImplicitEuler(dt=0.01)
+    for _ in range(3):
+        state, _ = step(world, state)
 
 
 def _slender() -> None:
@@ -354,7 +375,7 @@ PARTS: dict[str, Callable[[], None]] = {
     "beams": partial(_studio, "spine"),
     "geometric steps": partial(_studio, "twister"),
     "inverse problems": partial(_studio, "trunk"),
-    "rigid bodies and supports": partial(_studio, "gripper"),
+    "rigid bodies and supports": _rigid,
     "slender bodies that touch": _slender,
     "rods in channels": partial(_studio, "needle", steps=4, push=0.2),
     "reduced models": _reduced,

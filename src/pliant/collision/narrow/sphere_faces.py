@@ -248,7 +248,7 @@ def _is_seen(points: FloatArray, i: int, j: int, k: int, center: FloatArray) -> 
     return bool(dot(n0, n1, n2, d0, d1, d2) > 0.0)
 
 
-@kernel
+@inline
 def _nearest_face(
     points: FloatArray, triangles: IntArray, order: IntArray, center: FloatArray, reach: float, found: FloatArray
 ) -> int:
