@@ -41,6 +41,10 @@ _STRAIGHT = 0.99
 INSET = 1e-4
 """Fraction of the margin by which a point is moved into its own body before it is looked for in the other one: points
 on the surface of both then tell whether the two solids overlap or touch."""
+EQUAL = 1e-9
+"""Relative difference of squared distances, and fraction of the margin, below which two faces are equally near: below an
+edge that both share rounding would choose between their planes. The first one of the surface is taken.
+"""
 TOUCHING = 1e-6
 """Fraction of the margin below which a penetration is the rounding of a contact that touches."""
 
@@ -142,6 +146,7 @@ def _search(
     ring_start, ring, rest, rest_normals = a.ring_start, a.ring, a.rest, a.rest_normals
     triangle_edges, edge_triangles, around_start, around = b.triangle_edges, b.edge_triangles, b.fan_start, b.fan
     same, reach, rest_reach = limits.same, limits.margin * limits.margin, limits.rest * limits.rest
+    same_place = (EQUAL * limits.margin) ** 2
     remembers, wall = len(history.keys) > 0, limits.wall * limits.wall
     checked, spot = not same and b.closed, np.empty((1, 3))
     side = np.zeros(len(x) if checked else 0, np.int8)  # 1 outside of b, −1 inside, 0 not known yet
@@ -149,9 +154,9 @@ def _search(
         vertex, face = candidates[m, 0], candidates[m, 1]
         i, j, k = corners[face, 0], corners[face, 1], corners[face, 2]
         v, w, distance = triangle_weights(x, vertex, y, i, j, k)
-        if distance > reach or distance > squared[vertex]:
+        if distance > reach or distance > (1.0 + EQUAL) * squared[vertex] + same_place:
             continue
-        if distance == squared[vertex] and face > nearest[vertex]:
+        if distance >= (1.0 - EQUAL) * squared[vertex] - same_place and face > nearest[vertex]:
             continue
         if not vertex_faces(fan_start, fan, normals, vertex, normals_b, face, limits.facing):
             continue
@@ -207,7 +212,7 @@ def _search(
                 side[vertex] = 1 if true_gap >= 0.0 else -1
             if side[vertex] > 0:
                 continue
-        squared[vertex], nearest[vertex] = distance, face
+        squared[vertex], nearest[vertex] = min(distance, squared[vertex]), face
 
 
 @inline
