@@ -22,7 +22,7 @@ from pliant.stepping.constrained_solves import RIGID, ConstrainedSolves
 from pliant.stepping.contact_stiffening import STIFFENED
 from pliant.stepping.info import RigidMotion
 from pliant.stepping.newton import SETTLED, Convergence, apply_with_line_search, flips, relative_residual, slope
-from pliant.stepping.progress import PATIENCE, is_hopeless, is_steady, next_fraction
+from pliant.stepping.progress import PATIENCE, is_astray, is_hopeless, is_steady, next_fraction
 from pliant.stepping.refinement import unstable_motion
 from pliant.stepping.regularized_solves import LEAST_WELDED, LOOSE_SHARE
 from pliant.stepping.stages import Correction, Step
@@ -115,6 +115,7 @@ class Equilibrium(ConstrainedSolves):
         self.indefinite = False
         convergence, history, self._nearness = Convergence(tolerance, at_rest=True), [np.inf], np.inf
         before: Sequence[FloatArray] = ()
+        left: list[float] = []
         self._fraction = 1.0
         for count in range(3 * most):  # more than `most` only where forces balance and rows still turn
             if self.spent:
@@ -160,8 +161,10 @@ class Equilibrium(ConstrainedSolves):
                     return True
                 if self._judges:
                     return self._fails("the equilibrium found is unstable")
+            left.append(residual * forces.scale)
             if residual > tolerance and (
-                (count + 1 >= (2 * most if residual <= NEARLY * tolerance else most) and not is_steady(history))
+                (not (search or damping or self._apart) and self._follows and is_astray(left))
+                or (count + 1 >= (2 * most if residual <= NEARLY * tolerance else most) and not is_steady(history))
                 or (not damping and is_hopeless(history, PATIENCE if search else 0))
             ):
                 break

@@ -20,6 +20,11 @@ STEADY = 4
 """Linear solves in a row that reduce the residual by a fifth or more, for which the iteration goes on."""
 PATIENCE = 10
 """Linear solves in which the residual has to improve; bending of slender bodies takes most of them."""
+ASTRAY = 2.0
+"""Forces left over by a later linear solve, over those left by the first two, from which on full steps have gone astray:
+where they still converge, that may be to an equilibrium no load path leads to. Those of robots and verification cases
+stay below 1.2, whatever bends or buckles.
+"""
 
 
 def next_fraction(fraction: float, dx: Sequence[FloatArray], before: Sequence[FloatArray]) -> float:
@@ -48,3 +53,8 @@ def is_hopeless(history: Sequence[float], more: int) -> bool:
     if count >= PATIENCE + more and min(history) > 0.05:
         return True
     return count >= 2 * PATIENCE + more and min(history[-PATIENCE:]) > 0.5 * min(history[:-PATIENCE])
+
+
+def is_astray(left: Sequence[float]) -> bool:
+    """Whether the forces `left` over after each linear solve, N, grew beyond what the first full steps bring about."""
+    return len(left) > 2 and left[-1] > ASTRAY * max(left[:2])
