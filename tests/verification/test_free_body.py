@@ -134,7 +134,7 @@ def test_a_free_bar_pushed_in_the_middle_bends_over_its_own_inertia(kind):
 
 @pytest.mark.parametrize("sections", [4, 8, 16, 32])
 def test_a_free_rod_balances_in_two_linear_solves(sections):
-    """Its rigid motions are left out of the search for unstable ones: along them K is negative under unbalanced loads."""
+    """Its rigid motions are left out of the search for unstable ones: K is negative along them."""
     scene = pl.Scene(gravity=(0, 0, -9.81))
     bar = scene.add(
         pl.Rod(0.2, sections, base="free", section=pl.sections.Circle(0.002), young=1e8, poisson=0.3, density=1e3)

@@ -204,7 +204,7 @@ def _reduced() -> None:
 
 
 def _rigid() -> None:
-    """The gripper of the studio, and a ball in a soft valley: in its third step, faces and edges that push on it rock."""
+    """The gripper of the studio, and a ball in a soft valley, whose faces and edges rock in its third step."""
     _studio("gripper")
     block = meshes.box((0.04, 0.02, 0.02), (2, 1, 1))
     bottom = np.isclose(block.points[:, 0], 0.02) & (block.points[:, 2] > 0.0)

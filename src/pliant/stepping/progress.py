@@ -21,7 +21,7 @@ STEADY = 4
 PATIENCE = 10
 """Linear solves in which the residual has to improve; bending of slender bodies takes most of them."""
 ASTRAY = 2.0
-"""Forces left over by a later linear solve, over those left by the first two, from which on full steps have gone astray:
+"""Forces left over by a later linear solve, over those left by the first two, from which on full steps are astray:
 where they still converge, that may be to an equilibrium no load path leads to. Those of robots and verification cases
 stay below 1.2, whatever bends or buckles.
 """

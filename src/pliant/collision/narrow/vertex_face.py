@@ -42,8 +42,8 @@ INSET = 1e-4
 """Fraction of the margin by which a point is moved into its own body before it is looked for in the other one: points
 on the surface of both then tell whether the two solids overlap or touch."""
 EQUAL = 1e-9
-"""Relative difference of squared distances, and fraction of the margin, below which two faces are equally near: below an
-edge that both share rounding would choose between their planes. The first one of the surface is taken.
+"""Relative difference of squared distances, and fraction of the margin, below which two faces are equally near: below
+an edge that both share rounding would choose between their planes. The first one of the surface is taken.
 """
 TOUCHING = 1e-6
 """Fraction of the margin below which a penetration is the rounding of a contact that touches."""
