@@ -132,14 +132,16 @@ class AttachmentRows(Constraint):
 
     @property
     def stiff_keys(self) -> IndexArray:
-        """Identities of the rows of the points."""
-        return row_keys(ATTACHMENTS, self.key, 3 * len(self.spec.points))
+        """Identities of all rows."""
+        return row_keys(ATTACHMENTS, self.key, (6 if self.spec.frames else 3) * len(self.spec.points))
 
     def stiffness(self, q: Sequence[FloatArray], lam: FloatArray, scale: float) -> Stiffnesses:
-        """`scale` × (−λ ∂²δ/∂q²) of rods. A point of a rod is nonlinear in the strains, so that a force there adds
-        stiffness; it is the only stiffness of an inextensible rod that hangs between two points.
+        """`scale` × (−λ ∂²δ/∂q²) of rods. A point of a rod and its frame are nonlinear in the strains, so that a force
+        or a moment there adds stiffness; it is the only stiffness of an inextensible rod that hangs between two points.
+        The moments at the ends of a twisted ring keep it plane against the forces there.
         """
+        forces, moments = np.split(lam.reshape(-1, 3), 2) if self.spec.frames else (lam.reshape(-1, 3), None)
         for sign, (index, points) in zip((1.0, -1.0), self.sides, strict=False):
             if points.forces_stiffen and lam.any():
-                K = points.load_stiffness(q[index], sign * lam.reshape(-1, 3))
+                K = points.load_stiffness(q[index], sign * forces, None if moments is None else sign * moments)
                 yield index, MatrixStiffness(scale * K)

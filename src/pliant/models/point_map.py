@@ -124,6 +124,8 @@ class PointMap:
 
     # Only where forces stiffen
 
-    def load_stiffness(self, q: FloatArray, f: FloatArray) -> FloatArray:
-        """−∂(Jᵀ f)/∂q for dead forces f (p, 3) N at the points, over the active unknowns."""
+    def load_stiffness(self, q: FloatArray, f: FloatArray, moments: FloatArray | None = None) -> FloatArray:
+        """−∂(Jᵀ f)/∂q for dead forces f (p, 3) N at the points, over the active unknowns; with `moments` (p, 3) N·m
+        −∂²/∂q² of their product with the rotation vectors of the frames more.
+        """
         raise NotImplementedError

@@ -198,3 +198,26 @@ def test_the_stiffness_of_loads_is_the_derivative_of_their_forces(base, bent):
         unit = unit.reshape(model.constrained.shape)
         slope = difference(lambda h, u=unit: at.forces(moved(model, q, h * u), f)).ravel()[model.active]
         np.testing.assert_allclose(K[free, column], -slope[free], atol=1e-9)
+
+
+@pytest.mark.parametrize("base", ["free", "fixed"])
+def test_the_stiffness_of_multipliers_is_the_second_derivative_of_what_they_multiply(base, bent):
+    """Of forces with the points and of moments with the rotation vectors of the frames from where they stand."""
+    model = build(base=base, rotation=(0.3, 0.2, 0.1))
+    q = np.vstack([model.rest[:4], bent[4:]])
+    at = RodMap.at(model, [0.9, 0.05, 0.5], 0.05 * RNG.normal(size=(3, 3)) * (0.0, 1.0, 1.0))
+    f, m, start = RNG.normal(size=(3, 3)), RNG.normal(size=(3, 3)), at.frames(q)
+
+    def value(step):
+        there = moved(model, q, step)
+        turned = np.einsum("pri,psi->prs", at.frames(there), start)
+        return float((f * at.points(there)).sum() + sum(m[k] @ rotation_log(turned[k]) for k in range(3)))
+
+    K, free = at.load_stiffness(q, f, m), model.free_active
+    for _ in range(6):
+        a = np.zeros(model.size)
+        a[model.active[free]] = RNG.normal(size=len(free))
+        x, size = a.reshape(model.constrained.shape), 2e-3
+        values = [value(k * size * x) for k in (-2, -1, 0, 1, 2)]
+        second = np.dot([-1.0, 16.0, -30.0, 16.0, -1.0], values) / (12.0 * size**2)
+        assert a[model.active] @ K @ a[model.active] == pytest.approx(-second, rel=1e-5, abs=1e-5)

@@ -192,10 +192,12 @@ class RodMap(PointMap):
         )  # fmt: skip
         return moves[self._rank], turns[self._rank]
 
-    def load_stiffness(self, q: FloatArray, f: FloatArray) -> FloatArray:
+    def load_stiffness(self, q: FloatArray, f: FloatArray, moments: FloatArray | None = None) -> FloatArray:
         """−∂(Jᵀ f)/∂q (n, n) over the active unknowns, for dead forces f (p, 3) N at the embedded points.
 
-        Of offsets the part across the rod counts.
+        Of offsets the part across the rod counts. With `moments` (p, 3) N·m, multipliers of the rotation vectors of the
+        points' frames from where they stand, the matrix is that of −∂²(moments · vectors)/∂q² too: the symmetric part
+        of what dead moments add.
         """
         sweep, _ = self._sweep(q)
         stations, pushed = sweep.stations, f[self._order]
@@ -204,8 +206,11 @@ class RodMap(PointMap):
         K = np.zeros((len(self._active), len(self._active)))
         geometric.subtract_load_stiffness(
             sweep.q, self.kinds, stations.first, stations.fraction, sweep.ends, sweep.frames, sweep.C, sweep.P,
-            forces, np.zeros_like(pushed), 1.0, K,
+            forces, np.zeros_like(pushed) if moments is None else np.ascontiguousarray(moments[self._order]), 1.0, K,
         )  # fmt: skip
+        if moments is not None:
+            K += K.T.copy()
+            K *= 0.5
         turn = np.zeros((6, 6))
         turn[:3, :3] = turn[3:, 3:] = self.basis
         K[:6] = turn.T @ K[:6]
