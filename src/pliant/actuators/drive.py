@@ -215,7 +215,7 @@ class ActuatorRows(Constraint):
         `start` is δ at the start of the step where `displacement` cannot tell it.
         """
         limits: Limits = self.spec.limits
-        given: Command = view.controls.get(self.spec, idle)
+        given: Command = view.controls.get(self.handle, idle)
         if not limits.rate_limited:
             return limits.steady_law(given)
         return limits.law(

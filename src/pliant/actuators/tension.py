@@ -112,7 +112,7 @@ class TensionRows(ActuatorRows):
 
     def motor_law(self, view: RowView) -> tuple[tuple[int, float, float, float], CableMemory | None]:
         """Law, bounds and target of the motor's row, and the memory of a cut."""
-        given: Command = view.controls.get(self.spec, self.idle)
+        given: Command = view.controls.get(self.handle, self.idle)
         if given.for_good or (view.memory is not None and view.memory.cut):
             return _LOOSE, CableMemory(True)
         return self.law(view, self.idle), None

@@ -42,7 +42,7 @@ class Collider:
     @classmethod
     def of(cls, handle: Any, models: Sequence[Model], *, exclude: Any = None) -> Collider:
         """The collider of a body or an obstacle, without the surface nodes of a volume in the region `exclude`."""
-        index = next((k for k, model in enumerate(models) if model.spec is handle), None)
+        index = next((k for k, model in enumerate(models) if model.handle is handle), None)
         shape = handle.contact_shape() if index is None else models[index].contact_shape(exclude)
         return cls(handle, index, **{part.name: getattr(shape, part.name) for part in fields(shape)})
 

@@ -101,6 +101,10 @@ class ContactPair(Constraint):
         """The handles that name the pair: both sides."""
         return (self.a.handle, self.b.handle)
 
+    def with_friction(self, mu: float) -> ContactPair:
+        """The pair with another coefficient of friction."""
+        return replace(self, mu=mu)
+
     def constrains(self, index: int) -> bool:
         """Whether body `index` may rest on another."""
         return self.a is not self.b and index in (self.a.index, self.b.index)

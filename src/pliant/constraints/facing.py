@@ -29,6 +29,7 @@ from pliant.constraints.rows import Rows, RowView, model_index
 from pliant.core.checks import check_array, check_indices, finite_array, non_negative, positive
 from pliant.core.declared import check_declared
 from pliant.core.errors import InputError
+from pliant.core.immutable import standing_for
 from pliant.core.one_line import one_line
 from pliant.core.types import BoolArray, FloatArray, IntArray
 from pliant.models.body import Model
@@ -148,7 +149,11 @@ class FacingPair(ContactPair):
     @property
     def handles(self) -> tuple[Any, ...]:
         """The handle that names the pair: the facing."""
-        return (self.spec,)
+        return (self.handle,)
+
+    def with_friction(self, mu: float) -> FacingPair:
+        """The facing with another coefficient of friction."""
+        return replace(self, mu=mu, spec=standing_for(replace(self.spec, friction=mu), self.spec))
 
     @property
     def count(self) -> int:

@@ -13,7 +13,7 @@ from scipy import sparse
 from pliant.constraints.row_blocks import RowBlocks
 from pliant.core.arrays import frozen
 from pliant.core.errors import InputError
-from pliant.core.immutable import fresh
+from pliant.core.immutable import fresh, handle_of
 from pliant.core.kernels import kernel
 from pliant.core.types import FloatArray, IndexArray, IntArray
 from pliant.models.model import GeometricStiffness
@@ -173,7 +173,7 @@ class RowView:
 
 def model_index(models: Sequence[Any], body: Any) -> int:
     """Index of the model of `body` among `models`."""
-    return next(k for k, model in enumerate(models) if model.spec is body)
+    return next(k for k, model in enumerate(models) if model.handle is body)
 
 
 def forces_of(wanted: IndexArray, keys: IndexArray | None, lam: FloatArray | None) -> FloatArray:
@@ -276,6 +276,11 @@ class Constraint:
     def name(self) -> str:
         """Name of the constraint, for people: that of `spec` by default."""
         return str(self.spec.name)
+
+    @property
+    def handle(self) -> Any:
+        """What was added to the scene: `spec`, unless that has other numbers since (`world.changed`)."""
+        return handle_of(self.spec)
 
     def detect(self, view: RowView) -> Any:
         """Collision detection and other geometric queries at the positions of `view`; None where there are none."""

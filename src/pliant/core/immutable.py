@@ -9,6 +9,9 @@ from numpy.typing import NDArray
 
 T = TypeVar("T")
 
+_HANDLE = "_handle"
+"""Attribute of what stands for another object."""
+
 
 def fresh(kind: type[T], **fields: Any) -> T:
     """A frozen dataclass with the given fields and the defaults of others; ``__init__`` takes 0.2 µs for each field.
@@ -30,6 +33,18 @@ def evolve(thing: T, **changes: Any) -> T:
     made = object.__new__(type(thing))
     object.__setattr__(made, "__dict__", {**thing.__dict__, **changes})
     return made
+
+
+def standing_for(thing: T, other: Any) -> T:
+    """`thing`, whose handle is that of `other`: it differs from it in numbers alone. For classes without slots."""
+    return evolve(thing, **{_HANDLE: handle_of(other)})
+
+
+def handle_of(thing: Any) -> Any:
+    """The handle of a body, an actuator or another part of a scene: the object that was added to the scene, which
+    `thing` is, or which it stands for with other numbers.
+    """
+    return getattr(thing, "__dict__", {}).get(_HANDLE, thing)
 
 
 class KeepsArraysReadOnly:

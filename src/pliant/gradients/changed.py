@@ -60,7 +60,7 @@ def with_spec(world: World, index: int, spec: Any) -> Model:
     model: Any = world.models[index]
     if type(model) is VolumeModel:
         return _volume(model, spec)
-    old, things = model.spec, world.source.things
+    old, things = model.handle, world.source.things
     of_body = [thing for thing, _ in things if getattr(thing, "body", None) is old]
     placement = next(placed for thing, placed in things if thing is old)
     parts = Parts(

@@ -27,7 +27,7 @@ from pliant.gradients.changed import changed_material, with_spec
 from pliant.gradients.finite import STEP, derivative
 from pliant.gradients.losses import Instant, Loss
 from pliant.models.body import Model
-from pliant.world import World
+from pliant.world import World, changed
 from pliant.world.state import name_of
 
 __all__ = [
@@ -104,7 +104,7 @@ class Load(Parameter):
 
 @one_line
 @dataclass(frozen=True, eq=False)
-class Gravity(Parameter):
+class Gravity(changed.OfGravity, Parameter):
     """Gravity over the whole run, (3,), m/s²."""
 
     def gathered(self, world: World, count: int) -> Gathered:
@@ -140,7 +140,7 @@ class InitialVelocities(Parameter):
 
 @one_line
 @dataclass(frozen=True, eq=False)
-class Material(Parameter):
+class Material(changed.OfMaterial, Parameter):
     """A constant of the material of `body`: "young", "poisson", "density", or another number of its material.
 
     inclusion
@@ -164,7 +164,7 @@ class Material(Parameter):
 
 @one_line
 @dataclass(frozen=True, eq=False)
-class Mass(Parameter):
+class Mass(changed.OfMass, Parameter):
     """The total mass of a volume or a rigid body, kg, with the same distribution: the inertia scales with it."""
 
     body: Any
@@ -185,7 +185,7 @@ class Mass(Parameter):
 
 @one_line
 @dataclass(frozen=True, eq=False)
-class Damping(Parameter):
+class Damping(changed.OfDamping, Parameter):
     """The coefficient of the "mass"-proportional (1/s) or "stiffness"-proportional (s) damping of a body."""
 
     body: Any
@@ -215,7 +215,7 @@ class Damping(Parameter):
 
 @one_line
 @dataclass(frozen=True, eq=False)
-class Friction(Parameter):
+class Friction(changed.OfFriction, Parameter):
     """The coefficient of friction of the pair `a`, `b`; contacts that stick do not feel it."""
 
     a: Any
@@ -231,7 +231,7 @@ class Friction(Parameter):
 
 @one_line
 @dataclass(frozen=True, eq=False)
-class Route(Parameter):
+class Route(changed.OfRoute, Parameter):
     """The via points of a `cable`, (k, 3), m, in the frame in which its bodies were made. A point is moved within its
     cell; on a face between two cells the derivative is one-sided.
     """

@@ -19,6 +19,7 @@ from scipy import sparse
 
 from pliant.core.checks import finite_array
 from pliant.core.errors import InputError
+from pliant.core.immutable import handle_of
 from pliant.core.types import BoolArray, FloatArray, IndexArray, IntArray
 from pliant.mesh.mesh import rotation_matrix
 from pliant.models.pieces import Ends, Pieces
@@ -138,6 +139,17 @@ class Model:
     def name(self) -> str:
         """Name of the body."""
         return str(self.spec.name)
+
+    @property
+    def handle(self) -> Any:
+        """The body that was added to the scene: `spec`, unless that has other numbers since (`world.changed`)."""
+        return handle_of(self.spec)
+
+    def with_numbers(self, spec: Any) -> Self | None:
+        """The model of `spec`, which differs from its own in numbers of the material, the mass or the damping alone;
+        None of a kind that is compiled anew for it.
+        """
+        return None
 
     @property
     def size(self) -> int:

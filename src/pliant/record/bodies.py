@@ -60,7 +60,7 @@ def recorded_bodies(world: World) -> tuple[RecordedBody, ...]:
 def recorded_body(model: Model, **options: Any) -> RecordedBody:
     """The body of `model`; `options` are those of `Model.skin`."""
     skin = model.skin(**options)
-    return RecordedBody(model.name, skin.mesh, skin.local, skin.triangles, skin.radius, model.spec, skin.map)
+    return RecordedBody(model.name, skin.mesh, skin.local, skin.triangles, skin.radius, model.handle, skin.map)
 
 
 def encode_body(body: RecordedBody, index: int) -> tuple[dict[str, Any], dict[str, Any]]:

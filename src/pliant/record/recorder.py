@@ -44,7 +44,7 @@ class Recorder:
         self._linear_residuals: list[float] = []
         self._prepared, self._warm = prepared_count(), list[bool]()
         self._forces = [
-            _ContactRecorder(rows) if rows.is_contact else _ActuationRecorder(rows.spec)
+            _ContactRecorder(rows) if rows.is_contact else _ActuationRecorder(rows.handle)
             for rows in constraints
             if rows.is_contact or isinstance(rows, ActuatorRows)
         ]

@@ -122,6 +122,10 @@ class ReducedPair(ContactPair):
         """The handles that name the pair."""
         return self.full.handles
 
+    def with_friction(self, mu: float) -> ReducedPair:
+        """The pair with another coefficient of friction, in the same modes."""
+        return self.basis.reduced(self.full.with_friction(mu))
+
     def check_memory(self, memory: Any) -> None:
         """An error where `memory` is none that this pair may have left."""
         Constraint.check_memory(self, memory)

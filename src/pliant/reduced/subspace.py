@@ -85,7 +85,7 @@ class Subspace:
         """Whether `model`, or a constraint, is what this reduces."""
         from pliant.models.volume.model import VolumeModel
 
-        return isinstance(model, VolumeModel) and model.spec is self.body
+        return isinstance(model, VolumeModel) and model.handle is self.body
 
     def reduced(self, model: VolumeModel) -> SubspaceModel:
         """The model restricted to the modes; an `InputError` where they belong to another mesh or position."""

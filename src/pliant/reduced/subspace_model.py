@@ -12,7 +12,9 @@ from pliant.core.types import FloatArray
 from pliant.materials import Tangent
 from pliant.materials.laws import LINEAR
 from pliant.models.model import StepStart
+from pliant.models.volume.memory import Memory
 from pliant.models.volume.model import VolumeModel
+from pliant.models.volume.volume import Volume
 from pliant.models.workspace import Workspace
 from pliant.reduced.chart import Chart, CurvedChart, FloatingChart, LinearChart, rigid_motions
 from pliant.reduced.modal_memory import ModalHistory, ModalMemory
@@ -84,6 +86,13 @@ class SubspaceModel(VolumeModel):
             bars=tuple(ModalBars.of(bar, model.rest, chart.modes) for bar in model.fibres),
             dead=tuple(np.einsum("n,nik->ik", share, parts) for share in loads),
         )
+
+    def with_numbers(self, spec: Volume) -> SubspaceModel:  # type: ignore[override]
+        """The full volume with other numbers, restricted to the same modes."""
+        own: dict[str, Any] = {each.name: getattr(self, each.name) for each in fields(VolumeModel)}
+        if self.memory is not None:
+            own["memory"] = Memory.of(self.points, self.positions, self.rest, self.spec.materials)
+        return self.subspace.reduced(VolumeModel(**own).with_numbers(spec))
 
     def trial(self, start: StepStart) -> SubspaceTrial:  # type: ignore[override]
         """A step from positions q and velocities v (n, 3)."""

@@ -81,7 +81,7 @@ def _contact_findings(world: Any, things: list[Any]) -> Iterator[Finding]:
     """Bodies and obstacles that could meet and may not touch."""
     touching = {frozenset((id(pair.a), id(pair.b))) for pair in world.source.pairs}
     linked = touching | _links(things)
-    boxes = [(model.spec, model.node_positions(model.initial()[0])) for model in world.models]
+    boxes = [(model.handle, model.node_positions(model.initial()[0])) for model in world.models]
     obstacles = world.obstacles
     used = {one for pair in touching for one in pair}
     idle = [obstacle for obstacle in obstacles if id(obstacle) not in used]
@@ -92,7 +92,7 @@ def _contact_findings(world: Any, things: list[Any]) -> Iterator[Finding]:
         )  # fmt: skip
     falling = np.linalg.norm(world.gravity) > 0.0
     for model in world.models:
-        held = model.free_modes(model.initial()[0]) is None or any(id(model.spec) in pair for pair in linked)
+        held = model.free_modes(model.initial()[0]) is None or any(id(model.handle) in pair for pair in linked)
         if falling and not held:
             yield Finding(
                 f"body {model.name!r}", "falls: no clamp, no support, no contact", "something that holds it",

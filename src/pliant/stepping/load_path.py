@@ -164,14 +164,14 @@ class LoadPath:
 
     def _note_value(self, rows: Any) -> None:
         """Remember the value of a constraint at the start, where it has to change."""
-        command = self._values.get(rows.spec) or Command(by_force=False, amount=rows.spec.value)
+        command = self._values.get(rows.handle) or Command(by_force=False, amount=rows.spec.value)
         begin = float(rows.displacement(self._state.q))
         if abs(command.amount - begin) > _SAME * max(abs(command.amount), abs(begin)):
-            self._begin[rows.spec] = (command, begin)
+            self._begin[rows.handle] = (command, begin)
 
     def _note(self, index: int, rows: ActuatorRows) -> None:
         """Remember what an actuator does at the start; one without a command lets its force go."""
-        state, handle = self._state, rows.spec
+        state, handle = self._state, rows.handle
         last = float(forces_of(np.array([rows.key]), state.keys, state.lam)[0])
         command = self._values.get(handle)
         if command is None:

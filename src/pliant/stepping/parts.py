@@ -219,10 +219,10 @@ def first_part(whole: Step, fraction: float) -> Step:
     values, start = dict(bodies.controls), bodies.start
     for index, rows in enumerate(whole.world.constraints):
         commanded = isinstance(rows, ActuatorRows) or rows.prescribes
-        command = values.get(rows.spec) if commanded else None
+        command = values.get(rows.handle) if commanded else None
         if isinstance(command, Command) and not command.by_force:
             began = displacement_in(start, index, rows)
-            values[rows.spec] = replace(command, amount=began + fraction * (command.amount - began))
+            values[rows.handle] = replace(command, amount=began + fraction * (command.amount - began))
     return evolve(whole, bodies=evolve(bodies, controls=values).loaded(fraction * bodies.load_fraction))
 
 

@@ -30,7 +30,7 @@ class Playback(Viewer):
         self._clock: float | None = None
         self._shown = -1
         constraints = () if run.world is None else run.world.constraints
-        actuators = [constraint.spec for constraint in constraints if isinstance(constraint, ActuatorRows)]
+        actuators = [constraint.handle for constraint in constraints if isinstance(constraint, ActuatorRows)]
         self._actuators = {actuator.name: actuator for actuator in actuators}
         self._cache: dict[tuple[str, int], dict[int, FloatArray]] = {}
         super().__init__(port=port, host=host)

@@ -31,7 +31,7 @@ def tip_position(tip: Marker | Effector | None, world: World) -> Callable[[State
 
 def world_actuators(world: World) -> tuple[Any, ...]:
     """The actuators of a world."""
-    return tuple(m.spec for m in world.constraints if isinstance(m, ActuatorRows) and isinstance(m.spec, Actuator))
+    return tuple(m.handle for m in world.constraints if isinstance(m, ActuatorRows) and isinstance(m.spec, Actuator))
 
 
 def inferred_tip(world: World) -> tuple[Marker | None, tuple[Any, ...]]:

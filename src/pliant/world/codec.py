@@ -64,10 +64,11 @@ def _classes() -> dict[str, type]:
 
 
 class Encoder:
-    """Turns objects into JSON values; `arrays` collects their arrays."""
+    """Turns objects into JSON values; `arrays` collects their arrays. `specs` are written instead of their handles."""
 
-    def __init__(self) -> None:
+    def __init__(self, specs: Mapping[Any, Any] | None = None) -> None:
         self.arrays: dict[str, Any] = {}
+        self._specs = {id(handle): spec for handle, spec in (specs or {}).items()}
         self._indices: dict[int, int] = {}
         self._encoded: list[Any] = []  # references, so that no id is given to another object
 
@@ -88,6 +89,7 @@ class Encoder:
         return self._encode_thing(value)
 
     def _encode_thing(self, thing: Any) -> Any:
+        thing = self._specs.get(id(thing), thing)
         if id(thing) in self._indices:
             return {"again": self._indices[id(thing)]}
         index = self._indices[id(thing)] = len(self._indices)

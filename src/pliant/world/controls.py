@@ -47,8 +47,12 @@ _ACCEPTS: dict[type, tuple[Any, tuple[int, ...] | None]] = {
 """Kind and shape of the control values of loads; None: a field, which the load checks."""
 
 
-def resolve_controls(controls: Mapping[Any, Any] | None, handles: frozenset[Any]) -> dict[Any, Any]:
-    """Control values by handle (or "gravity", m/s², (3,)), checked for handle, type and shape."""
+def resolve_controls(
+    controls: Mapping[Any, Any] | None, handles: frozenset[Any], specs: Mapping[Any, Any]
+) -> dict[Any, Any]:
+    """Control values by handle (or "gravity", m/s², (3,)), checked for handle, type and shape. `specs` are the things
+    that have other numbers by now.
+    """
     resolved: dict[Any, Any] = {}
     if controls is not None and not isinstance(controls, Mapping):
         raise InputError(
@@ -69,7 +73,7 @@ def resolve_controls(controls: Mapping[Any, Any] | None, handles: frozenset[Any]
                 f"{short(handle)} is not an actuator, load or support of this world; add it to the scene before "
                 "compile()"
             )
-        resolved[handle] = _resolve(handle, value)
+        resolved[handle] = _resolve(specs.get(handle, handle), value)
     return resolved
 
 

@@ -32,7 +32,7 @@ def save_world(world: World, path: Path) -> Path:
 
 def encode_world(world: World) -> tuple[dict[str, Any], dict[str, Any]]:
     """A world as a JSON header and arrays."""
-    encoder, source = Encoder(), world.source
+    encoder, source = Encoder(world.specs), world.source
     if source is None:
         raise InputError("this world was not compiled from a scene, so it cannot be saved")
     things = [[encoder.encode(thing), encoder.encode(placed)] for thing, placed in source.things]

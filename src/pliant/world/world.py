@@ -18,7 +18,7 @@ from pliant.constraints.rows import Constraint
 from pliant.core.declared import declared
 from pliant.core.display import display_html
 from pliant.core.errors import InputError
-from pliant.core.immutable import KeepsArraysReadOnly
+from pliant.core.immutable import KeepsArraysReadOnly, handle_of
 from pliant.core.one_line import one_line
 from pliant.core.types import FloatArray, IndexArray
 from pliant.models.body import Model
@@ -86,7 +86,7 @@ class World(KeepsArraysReadOnly):
         if isinstance(body, int) and 0 <= body < len(self.models):
             return body
         for index, model in enumerate(self.models):
-            if model.spec is body or (isinstance(body, str) and model.name == body):
+            if model.handle is body or (isinstance(body, str) and model.name == body):
                 return index
         names = ", ".join(repr(model.name) for model in self.models)
         raise InputError(f"{name_of(body)} is not a body of this world; its bodies are {names}")
@@ -233,7 +233,7 @@ class World(KeepsArraysReadOnly):
     def constraint_index(self, handle: Any) -> int:
         """Index of the constraint of an actuator."""
         for index, constraint in enumerate(self.constraints):
-            if getattr(constraint, "spec", None) is handle:
+            if handle_of(getattr(constraint, "spec", None)) is handle:
                 return index
         raise InputError(f"{name_of(handle)} is not an actuator of this world")
 
@@ -255,6 +255,13 @@ class World(KeepsArraysReadOnly):
         return found
 
     @cached_property
+    def specs(self) -> dict[Any, Any]:
+        """By handle what has other numbers than when it was added to the scene (`world.changed`)."""
+        parts: list[Any] = [*self.models, *(getattr(each, "full", each) for each in self.constraints)]
+        specs = [part.spec for part in parts if getattr(part, "spec", None) is not None]
+        return {handle_of(spec): spec for spec in specs if handle_of(spec) is not spec}
+
+    @cached_property
     def timed_loads(self) -> tuple[Any, ...]:
         """The loads with an amplitude over time."""
         return tuple(load for load in self.handles if getattr(load, "amplitude", None) is not None)
@@ -269,7 +276,7 @@ class World(KeepsArraysReadOnly):
 
     def controls(self, controls: Mapping[Any, Any] | None) -> dict[Any, FloatArray]:
         """Controls checked and turned into arrays by handle."""
-        return resolve_controls(controls, self.handles)
+        return resolve_controls(controls, self.handles, self.specs)
 
     def energy(self, state: State, controls: Mapping[Any, Any] | None = None) -> dict[str, float]:
         """Energies in J: "kinetic", "elastic", "potential" (gravity and loads, up to a constant) and their "total"."""

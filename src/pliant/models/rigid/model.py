@@ -13,9 +13,9 @@ second order. Rotations are updated by the exponential map, never by adding.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -47,6 +47,10 @@ class RigidModel(Model):
         """The model of `spec`, which says itself where it stands."""
         parts.refuse(spec, "loads", "supports", "fibres")
         return cls(spec)
+
+    def with_numbers(self, spec: RigidBody) -> Self:
+        """The body with another mass."""
+        return replace(self, spec=spec)
 
     def skin(self, *, stations: int = STATIONS, every: int = 1) -> Skin:
         """Points and triangles of its shape."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -35,6 +35,7 @@ from pliant.models.volume.halved import Divisions, PointSet
 from pliant.models.volume.loads import Load, PressureLoad
 from pliant.models.volume.mass import Mass, build_mass
 from pliant.models.volume.memory import Memory
+from pliant.models.volume.numbers import changed_numbers, densities
 from pliant.models.volume.patches import MEAN
 from pliant.models.volume.points import Points, build_points, node_cliques
 from pliant.models.volume.pressure import PressureFacets
@@ -94,7 +95,7 @@ class VolumeModel(BlockModel):
         split = None
         if spec.anti_locking == "volume" and volume_points(points, laws).any():
             split = Split.by_cells(placement, material, points, pattern, laws, table)
-        density = np.array([m.density for m in spec.materials])[material]
+        density = densities(spec)[material]
         pressures = [x for x in parts.loads if isinstance(x, PressureLoad)]
         constrained, claims = claimed_by_all(spec.name, mesh.points, spec.clamp, parts.supports)
         return cls(
@@ -115,6 +116,10 @@ class VolumeModel(BlockModel):
             symbolic=analyze(pattern, coordinates=mesh.points, keep=~constrained.all(axis=1)),
             memory=Memory.of(points, positions, placement.points, spec.materials),
         )
+
+    def with_numbers(self, spec: Volume) -> Self:
+        """The volume with other constants of its materials, mass or damping: pattern, points and factor are shared."""
+        return replace(self, spec=spec, **changed_numbers(self, spec))
 
     @property
     def rest(self) -> FloatArray:
