@@ -41,7 +41,7 @@ from pliant.world import Scene, State, World
 
 if TYPE_CHECKING:
     from pliant import gradients, hybrid, reduction
-    from pliant.gradients import Gradient, gradient, losses, parameters
+    from pliant.gradients import Gradient, Sensitivities, gradient, losses, outputs, parameters, sensitivities
     from pliant.stepping import minimum_energy as geometric
     from pliant.stepping.minimum_energy import Geometric
     from pliant.viewer.export import export
@@ -51,7 +51,7 @@ def __getattr__(name: str) -> Any:
     """What not everyone needs is imported when it is first asked for: it takes a while."""
     if name in ("gradients", "hybrid", "reduction"):
         return import_module(f"pliant.{name}")
-    if name in ("Gradient", "gradient", "losses", "parameters"):
+    if name in ("Gradient", "Sensitivities", "gradient", "losses", "outputs", "parameters", "sensitivities"):
         return getattr(import_module("pliant.gradients"), name)
     if name in ("geometric", "Geometric"):
         minimum_energy = import_module("pliant.stepping.minimum_energy")
@@ -131,6 +131,7 @@ __all__ = [
     "RodLoad",
     "Run",
     "Scene",
+    "Sensitivities",
     "Sheath",
     "Slide",
     "Slider",
@@ -162,6 +163,7 @@ __all__ = [
     "losses",
     "materials",
     "mesh",
+    "outputs",
     "parameters",
     "paths",
     "recordings",
@@ -169,6 +171,7 @@ __all__ = [
     "regions",
     "robots",
     "sections",
+    "sensitivities",
     "simulate",
     "solvers",
     "values",

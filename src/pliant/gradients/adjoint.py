@@ -251,7 +251,7 @@ class StepAdjoint:
         a = np.flatnonzero(self.active.active)
         nu = np.zeros(len(right))
         B, E = self.active.B[np.ix_(a, a)], self.active.E[np.ix_(a, a)]
-        nu[a] = _solved(self._W[np.ix_(a, a)] @ B.T + E.T, right[a])
+        nu[a] = solved(self._W[np.ix_(a, a)] @ B.T + E.T, right[a])
         pushed = self.active.B.T @ nu
         for k, P in enumerate(self._P):
             if P is not None:
@@ -273,11 +273,11 @@ def _flat(w: Sequence[FloatArray]) -> FloatArray:
     return np.concatenate([x.ravel() for x in w])
 
 
-def _solved(M: FloatArray, right: FloatArray) -> FloatArray:
-    """M⁻¹ right, of least norm where rows are redundant; columns of other units are scaled first."""
+def solved(M: FloatArray, right: FloatArray) -> FloatArray:
+    """M⁻¹ right, (m,) or (m, k), of least norm where rows are redundant; columns of other units are scaled first."""
     if not len(M):
-        return np.zeros(0)
+        return np.zeros(right.shape)
     scale = np.abs(M).max(axis=0)
     scale[scale == 0.0] = 1.0
-    made: FloatArray = np.linalg.lstsq(M / scale, right, rcond=_REDUNDANT)[0] / scale
+    made: FloatArray = (np.linalg.lstsq(M / scale, right, rcond=_REDUNDANT)[0].T / scale).T
     return made

@@ -80,3 +80,10 @@ def _volume(model: VolumeModel, spec: Any) -> VolumeModel:
         split = Split.by_cells(model.mesh, material, model.points, model.pattern, model.laws, table)
     mass = build_mass(spec.mesh, model.pattern, density, spec.mass, lumped=spec.lumped_mass)
     return replace(model, spec=spec, table=table, split=split, mass=mass)
+
+
+def heavier(model: Any, factor: float) -> Any:
+    """A volume with `factor` times its mass."""
+    mass = model.mass
+    blocks = None if mass.blocks is None else factor * mass.blocks
+    return replace(model, mass=replace(mass, nodal=factor * mass.nodal, blocks=blocks))

@@ -15,6 +15,7 @@ import numpy as np
 
 from pliant.core.errors import InputError
 from pliant.core.types import BoolArray, FloatArray, IndexArray
+from pliant.gradients.finite import size_of
 from pliant.gradients.rows import EndRows
 
 STEP = 1e-6
@@ -70,7 +71,7 @@ def direction(ends: EndRows, small: Sequence[int]) -> list[FloatArray]:
     """A random motion y of the volumes, of the shape of dx, m; zero for small bodies and constrained unknowns."""
     made, random = [], np.random.default_rng(0)
     for k, trial in enumerate(ends.bodies.trials):
-        size = float(np.ptp(trial.model.node_positions(trial.positions()), axis=0).max())
+        size = size_of(trial.model, trial.positions())
         moved = STEP * size * random.uniform(-1.0, 1.0, trial.dx.shape)
         made.append(np.where(trial.model.constrained | (k in small), 0.0, moved))
     return made

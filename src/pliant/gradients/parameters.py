@@ -1,4 +1,4 @@
-"""Parameters of a gradient: what the derivative of a loss is taken by.
+"""Parameters: what derivatives of losses and of outputs are taken by.
 
 Forces that depend on a parameter are evaluated at four values of it (`gradients.finite`): in moduli, masses and loads
 they are linear, and the difference is exact to rounding. Commands of actuators and friction act on rows, whose
@@ -7,26 +7,16 @@ derivatives are in closed form.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
-from functools import partial
 from typing import Any, Literal
 
-import numpy as np
-
 from pliant.actuators.drive import Actuator
-from pliant.core.arrays import transposed_product
-from pliant.core.checks import finite_array
 from pliant.core.declared import check_declared
 from pliant.core.errors import InputError
-from pliant.core.immutable import evolve
 from pliant.core.one_line import one_line
-from pliant.core.types import FloatArray
-from pliant.gradients.adjoint import Multipliers, StepAdjoint
-from pliant.gradients.changed import changed_material, with_spec
-from pliant.gradients.finite import STEP, derivative
-from pliant.gradients.losses import Instant, Loss
-from pliant.models.body import Model
+from pliant.gradients.changed import changed_material, heavier
+from pliant.gradients.effects import Effect, OfControl, OfFriction, OfGravity, OfLoad, OfModel, OfRoute, OfStart
+from pliant.gradients.finite import STEP
 from pliant.world import World, changed
 from pliant.world.state import name_of
 
@@ -45,27 +35,11 @@ __all__ = [
 ]
 
 
-class Gathered:
-    """The derivative by one parameter, summed over the steps of a run backward in time."""
-
-    def __init__(self, shape: tuple[int, ...]) -> None:
-        self.derivative: FloatArray = np.zeros(shape)
-
-    def add(self, k: int, step: StepAdjoint, found: Multipliers) -> None:
-        """The part of step k."""
-
-    def add_loss(self, loss: Loss, instant: Instant) -> None:
-        """The part of what the loss at an instant knows of the parameter itself."""
-
-    def begin(self, q: list[FloatArray], v: list[FloatArray]) -> None:
-        """The derivatives by the first state."""
-
-
 class Parameter:
     """What a derivative is taken by."""
 
-    def gathered(self, world: World, count: int) -> Gathered:
-        """Zero, for a run of `count` steps in `world`."""
+    def effect(self, world: World, count: int) -> Effect:
+        """What it changes, in a run of `count` steps in `world`."""
         raise NotImplementedError
 
 
@@ -79,11 +53,11 @@ class Control(Parameter):
 
     actuator: Any
 
-    def gathered(self, world: World, count: int) -> Gathered:
+    def effect(self, world: World, count: int) -> Effect:
         """Of shape (steps,)."""
         if not isinstance(self.actuator, Actuator):
             raise InputError(f"{name_of(self.actuator)} is no actuator; loads are pl.parameters.Load(load)")
-        return _OfControl(world.constraint_index(self.actuator), count)
+        return OfControl(world.constraint_index(self.actuator), count)
 
 
 @one_line
@@ -93,13 +67,13 @@ class Load(Parameter):
 
     load: Any
 
-    def gathered(self, world: World, count: int) -> Gathered:
+    def effect(self, world: World, count: int) -> Effect:
         """Of shape (steps, 3)."""
         if not hasattr(self.load, "wrench") or self.load not in world.handles:
             raise InputError(
                 f"pl.parameters.Load takes a pl.PointLoad or pl.RodLoad of the world, got {self.load!r:.60}"
             )
-        return _OfLoad(world.index(self.load.body), self.load, count)
+        return OfLoad(world.index(self.load.body), self.load, count)
 
 
 @one_line
@@ -107,9 +81,9 @@ class Load(Parameter):
 class Gravity(changed.OfGravity, Parameter):
     """Gravity over the whole run, (3,), m/s²."""
 
-    def gathered(self, world: World, count: int) -> Gathered:
+    def effect(self, world: World, count: int) -> Effect:
         """Of shape (3,)."""
-        return _OfGravity((3,))
+        return OfGravity((3,))
 
 
 @one_line
@@ -121,9 +95,9 @@ class InitialPositions(Parameter):
 
     body: Any
 
-    def gathered(self, world: World, count: int) -> Gathered:
+    def effect(self, world: World, count: int) -> Effect:
         """Of the shape of the motion of a step."""
-        return _OfStart(world, world.index(self.body), velocities=False)
+        return OfStart(world, world.index(self.body), velocities=False)
 
 
 @one_line
@@ -133,9 +107,9 @@ class InitialVelocities(Parameter):
 
     body: Any
 
-    def gathered(self, world: World, count: int) -> Gathered:
+    def effect(self, world: World, count: int) -> Effect:
         """Of the shape of the velocities."""
-        return _OfStart(world, world.index(self.body), velocities=True)
+        return OfStart(world, world.index(self.body), velocities=True)
 
 
 @one_line
@@ -155,11 +129,11 @@ class Material(changed.OfMaterial, Parameter):
     def __post_init__(self) -> None:
         check_declared(self)
 
-    def gathered(self, world: World, count: int) -> Gathered:
+    def effect(self, world: World, count: int) -> Effect:
         """One number."""
         index = world.index(self.body)
         change, step = changed_material(world.models[index].spec, self.constant, self.inclusion)
-        return _OfModel(world, index, change, step)
+        return OfModel(world, index, change, step)
 
 
 @one_line
@@ -169,7 +143,7 @@ class Mass(changed.OfMass, Parameter):
 
     body: Any
 
-    def gathered(self, world: World, count: int) -> Gathered:
+    def effect(self, world: World, count: int) -> Effect:
         """One number."""
         index = world.index(self.body)
         model: Any = world.models[index]
@@ -177,10 +151,10 @@ class Mass(changed.OfMass, Parameter):
             raise InputError(f"pl.parameters.Mass is for volumes and rigid bodies; {model.name!r} is none of them")
         if hasattr(model, "mass"):
             total = model.mass.total
-            return _OfModel(world, index, lambda s: _heavier(model, 1.0 + s / total), STEP * total)
+            return OfModel(world, index, lambda s: heavier(model, 1.0 + s / total), STEP * total)
         spec = model.spec
         change = lambda s: replace(spec, mass=spec.mass + s, inertia=spec.inertia * (1.0 + s / spec.mass))  # noqa: E731
-        return _OfModel(world, index, change, STEP * spec.mass)
+        return OfModel(world, index, change, STEP * spec.mass)
 
 
 @one_line
@@ -194,7 +168,7 @@ class Damping(changed.OfDamping, Parameter):
     def __post_init__(self) -> None:
         check_declared(self)
 
-    def gathered(self, world: World, count: int) -> Gathered:
+    def effect(self, world: World, count: int) -> Effect:
         """One number."""
         index = world.index(self.body)
         spec: Any = world.models[index].spec
@@ -208,7 +182,7 @@ class Damping(changed.OfDamping, Parameter):
             )
         step = STEP * (value or 1.0)
         offset = 0.0 if value else 3.0 * step  # forces are linear in it: the derivative is the same a little above
-        return _OfModel(
+        return OfModel(
             world, index, lambda s: replace(spec, damping=replace(given, **{self.kind: value + offset + s})), step
         )
 
@@ -221,12 +195,12 @@ class Friction(changed.OfFriction, Parameter):
     a: Any
     b: Any
 
-    def gathered(self, world: World, count: int) -> Gathered:
+    def effect(self, world: World, count: int) -> Effect:
         """One number."""
         pairs: list[Any] = [world.constraints[index] for index, _ in world.pairs(self.a, self.b)]
         if not any(pair.mu for pair in pairs):
             raise InputError(f"{pairs[0].name} has no friction, by which a derivative could be taken")
-        return _OfFriction([index for index, _ in world.pairs(self.a, self.b)])
+        return OfFriction([index for index, _ in world.pairs(self.a, self.b)])
 
 
 @one_line
@@ -238,140 +212,6 @@ class Route(changed.OfRoute, Parameter):
 
     cable: Any
 
-    def gathered(self, world: World, count: int) -> Gathered:
+    def effect(self, world: World, count: int) -> Effect:
         """Of the shape of the via points."""
-        return _OfRoute(world, self.cable)
-
-
-class _OfControl(Gathered):
-    def __init__(self, constraint: int, count: int) -> None:
-        super().__init__((count,))
-        self._constraint = constraint
-
-    def add(self, k: int, step: StepAdjoint, found: Multipliers) -> None:
-        row = step.info.assembly.slices[self._constraint].start  # type: ignore[union-attr]
-        self.derivative[k] = found.nu[row] if step.commanded(row) else 0.0
-
-
-class _OfLoad(Gathered):
-    def __init__(self, index: int, load: Any, count: int) -> None:
-        super().__init__((count, 3))
-        self._index, self._load = index, load
-
-    def add(self, k: int, step: StepAdjoint, found: Multipliers) -> None:
-        given = np.asarray(step.bodies.controls.get(self._load, self._load.value), np.float64)
-        for axis in range(3):
-            change = np.zeros(given.shape)
-            change.reshape(-1, 3)[0, axis] = max(float(np.abs(given).max()), 1.0)
-
-            def force(s: float, change: FloatArray = change) -> FloatArray:
-                return step.residual(self._index, controls={self._load: given + s * change})
-
-            scale = float(np.abs(change).max())
-            self.derivative[k, axis] = np.vdot(found.w[self._index], 0.5 * (force(1.0) - force(-1.0))) / scale
-
-
-class _OfGravity(Gathered):
-    def add(self, k: int, step: StepAdjoint, found: Multipliers) -> None:
-        gravity = np.asarray(step.bodies.gravity, np.float64)
-        for axis in range(3):
-            unit = 10.0 * np.eye(3)[axis]
-            for index, w in enumerate(found.w):
-                change = step.residual(index, gravity=gravity + unit) - step.residual(index, gravity=gravity - unit)
-                self.derivative[axis] += float(np.vdot(w, change)) / 20.0
-
-
-class _OfStart(Gathered):
-    def __init__(self, world: World, index: int, *, velocities: bool) -> None:
-        super().__init__(world.velocity_shapes[index] if velocities else world.shapes[index])
-        self._index, self._velocities, self._fixed = index, velocities, world.models[index].constrained
-
-    def begin(self, q: list[FloatArray], v: list[FloatArray]) -> None:
-        found = np.where(self._fixed, 0.0, (v if self._velocities else q)[self._index])
-        self.derivative = found.reshape(self.derivative.shape)
-
-
-class _OfModel(Gathered):
-    """By a number that changes the spec of a body, `change` by s, or its model."""
-
-    def __init__(self, world: World, index: int, change: Callable[[float], Any], step: float) -> None:
-        super().__init__(())
-        self._world, self._index, self._change, self._step = world, index, change, step
-        self._models: dict[float, Model] = {}
-
-    def add(self, k: int, step: StepAdjoint, found: Multipliers) -> None:
-        w = found.w[self._index]
-        self.derivative += derivative(
-            lambda s: np.vdot(w, step.residual(self._index, model=self._model(s))), self._step
-        )
-
-    def add_loss(self, loss: Loss, instant: Instant) -> None:
-        if loss.by_constants:
-            self.derivative += derivative(lambda s: loss.at(self._seen(instant, s)), self._step)
-
-    def _seen(self, instant: Instant, s: float) -> Instant:
-        models = list(self._world.models)
-        models[self._index] = evolve(self._model(s), spec=models[self._index].spec)  # the handle of the body
-        return replace(instant, state=evolve(instant.state, world=replace(self._world, models=tuple(models))))
-
-    def _model(self, s: float) -> Model:
-        if s not in self._models:
-            made = self._change(s)
-            self._models[s] = made if isinstance(made, Model) else with_spec(self._world, self._index, made)
-        return self._models[s]
-
-
-class _OfFriction(Gathered):
-    def __init__(self, pairs: Sequence[int]) -> None:
-        super().__init__(())
-        self._pairs = pairs
-
-    def add(self, k: int, step: StepAdjoint, found: Multipliers) -> None:
-        if step.ends is None:
-            return
-        own = np.isin(step.ends.owner, self._pairs)
-        self.derivative -= float(found.nu[own] @ step.active.by_friction[own])
-
-
-class _OfRoute(Gathered):
-    def __init__(self, world: World, cable: Any) -> None:
-        points = finite_array("via_points", getattr(cable, "via_points", None), shape=(None, 3))
-        super().__init__(points.shape)
-        self._index = world.constraint_index(cable)
-        rows: Any = world.constraints[self._index]
-        if cable.guide_stiffness or cable.friction:
-            raise InputError(f"the route of {cable.name!r} is not differentiated: it has guide_stiffness or friction")
-        self._step = 1e-2 * STEP * float(np.ptp(points, axis=0).max())
-        self._made: dict[tuple[int, ...], dict[float, Any]] = {}
-        for place in np.ndindex(points.shape):
-            self._made[place] = {}
-            for times in (1.0, -1.0, 2.0, -2.0):
-                moved = points.copy()
-                moved[place] += times * self._step
-                spec = replace(cable, via_points=moved)
-                self._made[place][times * self._step] = spec.constraint(rows.key).bound(world.models)
-
-    def add(self, k: int, step: StepAdjoint, found: Multipliers) -> None:
-        assert step.ends is not None
-        row = step.info.assembly.slices[self._index].start  # type: ignore[union-attr]
-        lam, view = step.ends.lam[row], step.bodies.view()
-        closed = found.nu[row] * step.active.B[row, row]
-
-        def work(rows: Any) -> float:
-            made = rows.rows_at(view)[0]
-            pulls = zip(made.H, found.w, strict=True)
-            push = sum(float(w.ravel() @ transposed_product(H, np.ones(1))) for H, w in pulls)
-            return float(lam * push - closed * made.gap[0])
-
-        for place, made in self._made.items():
-            self.derivative[place] += derivative(partial(_seen_by, work, made), self._step)
-
-
-def _seen_by(work: Callable[[Any], float], made: dict[float, Any], s: float) -> float:
-    return work(made[s])
-
-
-def _heavier(model: Any, factor: float) -> Any:
-    mass = model.mass
-    blocks = None if mass.blocks is None else factor * mass.blocks
-    return replace(model, mass=replace(mass, nodal=factor * mass.nodal, blocks=blocks))
+        return OfRoute(world, self.cable)

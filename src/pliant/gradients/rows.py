@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from pliant.constraints import Rows
+from pliant.constraints import Assembly, Rows
 from pliant.core.arrays import transposed_product
 from pliant.core.errors import InputError
 from pliant.core.immutable import evolve
@@ -62,15 +62,24 @@ class EndRows:
 
     def moved(self, trials: Sequence[Any]) -> tuple[list[FloatArray], FloatArray]:
         """The same with other trials of all bodies."""
-        rows = evolve(self.bodies, trials=tuple(trials)).assembled().rows
-        order = _order(self.rows.key, rows.key)
+        bodies = evolve(self.bodies, trials=tuple(trials))
+        assembly, lam, order = self._assembled(bodies, self.lam)
+        gaps = np.where(order < 0, self.rows.gap, assembly.rows.gap[np.maximum(order, 0)])
+        return [transposed_product(H, lam) for H in assembly.rows.H], gaps
+
+    def assembled(self, bodies: StepBodies, lam: FloatArray) -> tuple[Assembly, FloatArray]:
+        """The rows of `bodies` that have moved, and the forces `lam` (m,) of these rows in their order."""
+        return self._assembled(bodies, lam)[:2]
+
+    def _assembled(self, bodies: StepBodies, lam: FloatArray) -> tuple[Assembly, FloatArray, IndexArray]:
+        assembly = bodies.assembled()
+        order = _order(self.rows.key, assembly.rows.key)
         lost = order < 0
         if (lost & (self.lam != 0.0)).any():
             _switch(self.bodies.world.constraints, None, int(self.owner[np.argmax(lost & (self.lam != 0.0))]))
-        lam = np.zeros(rows.count)
-        lam[order[~lost]] = self.lam[~lost]
-        gaps = np.where(lost, self.rows.gap, rows.gap[np.maximum(order, 0)])
-        return [transposed_product(H, lam) for H in rows.H], gaps
+        forces = np.zeros(assembly.rows.count)
+        forces[order[~lost]] = lam[~lost]
+        return assembly, forces, order
 
     def by_end(self, index: int, body: SmallBodyAdjoint) -> tuple[list[FloatArray], FloatArray]:
         """Derivatives by q⁺ of the small body `index`: of Hᵀλ of every body (its unknowns, unknowns), and of the gaps

@@ -1,4 +1,4 @@
-"""A body of few unknowns in the adjoint of a step: rods, beams, rigid bodies.
+"""A body of few unknowns in the derivatives of a step: rods, beams, rigid bodies.
 
 Its equation R(q⁺, q, v) = −(r + Hᵀλ) is differentiated by finite differences of fourth order of the residual that the
 step itself evaluates, one unknown at a time, the rows included: lever arms that turn and planes that turn with the
@@ -18,7 +18,7 @@ from scipy import linalg, sparse
 
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray
-from pliant.gradients.finite import derivative
+from pliant.gradients.finite import derivative, size_of
 from pliant.models.adjoint import Pulled
 from pliant.models.model import StepStart, Trial
 
@@ -102,10 +102,30 @@ class SmallBodyAdjoint:
         parts = end.T @ flat, (q - end @ self.carried).T @ flat, self._by_v[self._after].T @ flat
         return Pulled(*[part.reshape(self.shape) for part in parts])
 
+    def solve_columns(self, b: FloatArray) -> FloatArray:
+        """A⁻¹ b over the free unknowns, (unknowns, k)."""
+        return self._solved(b, forward=True)
+
+    def rest_along(self, y: FloatArray) -> FloatArray | None:
+        """What was added to a singular A, with the sign changed; None where nothing was."""
+        return self.rest(y)
+
+    def started(self, q: FloatArray, v: FloatArray) -> FloatArray:
+        """−∂R/∂q q − ∂R/∂v v at fixed q⁺, (unknowns, k); what rows know of the start is not in it."""
+        size = self.model.size
+        held: FloatArray = self._by_q[:size] - self._by_end[:size] @ self.carried
+        return held @ q + self._by_v[:size] @ v
+
+    def ended(self, end: FloatArray, q: FloatArray, v: FloatArray) -> FloatArray:
+        """How v⁺ follows the end and the start, (unknowns, k)."""
+        by_end = self._by_end[self._after]
+        made: FloatArray = by_end @ (end - self.carried @ q) + self._by_q[self._after] @ q + self._by_v[self._after] @ v
+        return made
+
     def release(self) -> None:
         """Nothing was taken."""
 
-    def _solved(self, right: FloatArray) -> FloatArray:
+    def _solved(self, right: FloatArray, *, forward: bool = False) -> FloatArray:
         if self._factor is None:
             size = self.model.size
             A = -(self._by_end[:size] + self._push)[np.ix_(self.free, self.free)]
@@ -114,7 +134,7 @@ class SmallBodyAdjoint:
                 A = A + self._shift * np.eye(len(A))
             self._factor = linalg.lu_factor(A.T)
         made = np.zeros(right.shape)
-        made[self.free] = linalg.lu_solve(self._factor, right[self.free])
+        made[self.free] = linalg.lu_solve(self._factor, right[self.free], trans=int(forward))
         return made
 
     def _columns(self, values: Callable[[int, float], FloatArray], steps: FloatArray) -> FloatArray:
@@ -153,7 +173,7 @@ def _steps(trial: Trial) -> FloatArray:
     """
     model, q = trial.model, trial.positions()
     points = model.node_positions(q)
-    size = max(float(np.ptp(points, axis=0).max(initial=0.0)), 1e-9)
+    size = size_of(model, q)
     made = np.empty(model.size)
     for k in range(model.size):
         unit = np.zeros(model.size)

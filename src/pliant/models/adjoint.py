@@ -1,4 +1,4 @@
-"""What the adjoint of a step asks of a body: solves with Aᵀ, and how its equation depends on the start of the step.
+"""What derivatives of a step ask of a body: solves with A and Aᵀ, and how its equation depends on the start.
 
 R(q⁺, q, v, λ) = −(r + Hᵀλ) = 0 is the equation of a body, A = ∂R/∂q⁺. Derivatives by q and q⁺ are in the coordinates
 of its dx, rotations by exp.
@@ -36,6 +36,18 @@ class BodyAdjoint(Protocol):
 
     def velocity(self, g: FloatArray) -> Pulled:
         """The derivatives of g · v⁺."""
+
+    def solve_columns(self, b: FloatArray) -> FloatArray:
+        """A⁻¹ b over the free unknowns, (unknowns, k)."""
+
+    def rest_along(self, y: FloatArray) -> FloatArray | None:
+        """(∂R/∂q⁺ − A) y, of the shape of dx; None where A holds all."""
+
+    def started(self, q: FloatArray, v: FloatArray) -> FloatArray:
+        """−∂R/∂q q − ∂R/∂v v at fixed q⁺ of motions q and v of the start, (unknowns, k) each."""
+
+    def ended(self, end: FloatArray, q: FloatArray, v: FloatArray) -> FloatArray:
+        """How v⁺ follows motions of the end and of q and v of the start, (unknowns, k) each."""
 
     def release(self) -> None:
         """Give memory back."""

@@ -1,4 +1,4 @@
-"""A deformable volume in the adjoint of a step: A is assembled once more where the step ended, and factorized.
+"""A deformable volume in the derivatives of a step: A is assembled once more where the step ended, and factorized.
 
 With x = (1 − θ) q + θ q⁺ the equation of a volume is
 
@@ -89,6 +89,48 @@ class VolumeAdjoint:
         scheme = self._scheme
         return Pulled(scheme.velocity * g, -scheme.velocity * g, scheme.memory * g)
 
+    def solve_columns(self, b: FloatArray) -> FloatArray:
+        """A⁻¹ b over the free unknowns, (unknowns, k)."""
+        fixed = self._model.constrained_flat
+        right = np.ascontiguousarray(np.where(fixed[:, None], 0.0, b))
+        made = np.array(self._factor.solve(right))
+        made[fixed] = 0.0
+        return made
+
+    def rest_along(self, y: FloatArray) -> FloatArray | None:
+        """(∂R/∂q⁺ − A) y, (n, 3)."""
+        if not self._rate and not self._shift:
+            return None
+        made = 0.5 * self._rate * self._turned_by(y) if self._rate else np.zeros(y.shape)
+        if self._shift:
+            made -= self._shift * self._model.mass.apply(y)
+        return np.where(self._model.constrained, 0.0, made)
+
+    def started(self, q: FloatArray, v: FloatArray) -> FloatArray:
+        """−∂R/∂q q − ∂R/∂v v at fixed q⁺, (unknowns, k)."""
+        made = np.empty(q.shape)
+        for k in range(q.shape[1]):
+            made[:, k] = self._started(q[:, k].reshape(-1, 3), v[:, k].reshape(-1, 3)).ravel()
+        return made
+
+    def _started(self, q: FloatArray, v: FloatArray) -> FloatArray:
+        mass, scheme = self._model.mass, self._scheme
+        made: FloatArray = scheme.momentum * mass.apply(v)
+        if not q.any():
+            return made
+        inertia = self._mass * mass.apply(q)
+        damped = 0.0 if self._damping is None else self._rate * self._product(self._damping, q)
+        made += inertia
+        if self._rate:
+            made += damped - 0.5 * self._rate * self._turned_by(q)
+        if scheme.theta != 1.0:
+            made -= (1.0 / scheme.theta - 1.0) * (self._product(self._values, q) - inertia - damped)
+        return made
+
+    def ended(self, end: FloatArray, q: FloatArray, v: FloatArray) -> FloatArray:
+        """How v⁺ follows the end and the start, (unknowns, k)."""
+        return self._scheme.velocity * (end - q) + self._scheme.memory * v
+
     def release(self) -> None:
         """Give the memory of the factor back."""
         self._system.release(self._factor)
@@ -118,6 +160,13 @@ class VolumeAdjoint:
         made = self._slope.product(w)
         for bars in self._model.fibres:
             bars.add_damping_slope(middle_of(self._trial), self._trial.dx, w, made)
+        return made
+
+    def _turned_by(self, y: FloatArray) -> FloatArray:
+        """∂(K_d(x) dx)/∂x y at the middle of the step, (n, 3)."""
+        made = self._slope.along(y)
+        for bars in self._model.fibres:
+            bars.add_damping_change(middle_of(self._trial), self._trial.dx, y, made)
         return made
 
     @cached_property

@@ -33,6 +33,9 @@ class DampingSlope(Protocol):
     def product(self, w: FloatArray) -> FloatArray:
         """Its value for w (n, 3), (n, 3)."""
 
+    def along(self, y: FloatArray) -> FloatArray:
+        """∂(K(x) d)/∂x y, the transpose of `product`, for a motion y (n, 3), (n, 3)."""
+
 
 def damping_slope(points: Points, laws: IntArray, table: FloatArray, x: FloatArray, d: FloatArray) -> DampingSlope:
     """∂(wᵀ K(x) d)/∂x for the damping stiffness K of a body with these laws, d (n, 3)."""
@@ -84,6 +87,13 @@ class _Warped(_OfPoints):
         turn = np.einsum("pij,pj->pi", self._inverse, _axial(Z))
         return self._forces(-self._R @ _cross(turn), len(w))
 
+    def along(self, y: FloatArray) -> FloatArray:
+        """−Σ V R (−[ω] S_d + stress([ω] B_d)) as forces of the nodes."""
+        spin = _axial(self._R.transpose(0, 2, 1) @ self._gradient(y))
+        turn = _cross(np.einsum("pij,pj->pi", self._inverse, spin))
+        change = self._stress(turn @ self._Bd) - turn @ self._stress_d
+        return self._forces(-self._R @ change, len(y))
+
     def _stress(self, B: FloatArray) -> FloatArray:
         made: FloatArray = self._mu[:, None, None] * (B + B.transpose(0, 2, 1))
         made += (self._lam * np.trace(B, axis1=1, axis2=2))[:, None, None] * np.eye(3)
@@ -112,6 +122,11 @@ class _Projected(_OfPoints):
         """Σ V F_w : ∂C/∂F : F_d as forces of the nodes."""
         P = np.einsum("pks,ps->pk", self._turn, self._gradient(w).reshape(-1, 9))
         return self._forces(P.reshape(-1, 3, 3), len(w))
+
+    def along(self, y: FloatArray) -> FloatArray:
+        """Σ V ∂C/∂F : F_y : F_d as forces of the nodes."""
+        P = np.einsum("pks,pk->ps", self._turn, self._gradient(y).reshape(-1, 9))
+        return self._forces(P.reshape(-1, 3, 3), len(y))
 
 
 def rotations(F: FloatArray) -> FloatArray:

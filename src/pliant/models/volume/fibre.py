@@ -108,6 +108,17 @@ class FibreBars:
         slope = ((self.stiffness / self.rest - across) / lengths)[:, None] * turned + grown[:, None] * u
         self.segments.add_forces(slope, force)
 
+    def add_damping_change(self, q: FloatArray, d: FloatArray, y: FloatArray, force: FloatArray) -> None:
+        """Add ∂(K(q) d)/∂q y to `force` (n, 3): the transpose of `add_damping_slope`, for a motion y (n, 3)."""
+        lengths, u = self._pieces(q)
+        b, c = self.segments.vectors(d), self.segments.vectors(y)
+        along_b, along_c = np.einsum("si,si->s", u, b), np.einsum("si,si->s", u, c)
+        across = self.stiffness * np.maximum(1.0 / self.rest - 1.0 / lengths, 0.0)
+        steep = (self.stiffness / self.rest - across) / lengths
+        grown = np.where(across > 0.0, self.stiffness / lengths**2, 0.0) * along_c
+        along = steep * (np.einsum("si,si->s", b, c) - 2.0 * along_b * along_c) - grown * along_b
+        self.segments.add_forces((steep * along_b)[:, None] * c + along[:, None] * u + grown[:, None] * b, force)
+
     def _pieces(self, q: FloatArray) -> tuple[FloatArray, FloatArray]:
         lengths, units = np.empty(len(self.rest)), np.empty((len(self.rest), 3))
         measure_bars(frozen(q), *self.segments.terms, self.rest, lengths, units)
