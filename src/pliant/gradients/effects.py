@@ -191,10 +191,11 @@ class OfRoute(Effect):
     """By the via points of a cable."""
 
     def __init__(self, world: World, cable: Any) -> None:
-        points = finite_array("via_points", getattr(cable, "via_points", None), shape=(None, 3))
-        super().__init__(points.shape)
         self._index = world.constraint_index(cable)
         rows: Any = world.constraints[self._index]
+        cable = rows.spec  # of a changed world
+        points = finite_array("via_points", getattr(cable, "via_points", None), shape=(None, 3))
+        super().__init__(points.shape)
         if cable.guide_stiffness or cable.friction:
             raise InputError(f"the route of {cable.name!r} is not differentiated: it has guide_stiffness or friction")
         self._step = 1e-2 * STEP * float(np.ptp(points, axis=0).max())
