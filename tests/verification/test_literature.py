@@ -66,6 +66,17 @@ def test_a_twisted_ring_stands_below_the_twist_of_michell(twist):
     np.testing.assert_allclose(state.strains(rod)[:, :3], np.tile(start[:3], (32, 1)), atol=1e-8)
 
 
+def test_a_ring_twisted_further_is_left_for_a_stable_one():
+    """Beyond, the plane ring is an equilibrium but not a stable one: it passes through itself and loses two turns."""
+    rod, world, _ = twisted_ring(1.8)
+    state, info = pl.QuasiStatic(maximum_solves=200)(world, world.initial_state())
+    assert info.method == "dynamic relaxation"
+    assert info.residual <= 1e-8
+    strains = state.strains(rod)
+    assert strains[:, 0].mean() == pytest.approx(2.0, abs=1e-3)
+    assert np.hypot(strains[:, 1], strains[:, 2]) == pytest.approx(0.999, abs=0.01)
+
+
 def twisted_ring(twist):
     """A straight rod bent to a clamped ring with `twist` times the twist 2π EI/GJ: rod, world, start strains."""
     length, bend = 2.0 * np.pi, 0.999  # not quite closed: the ends are two points

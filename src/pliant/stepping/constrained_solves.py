@@ -1,12 +1,16 @@
-"""Linear solves of a quasi-static equilibrium that may constrain neutral motions (`stepping.neutral_motions`)."""
+"""Linear solves of a quasi-static equilibrium that may constrain neutral motions (`stepping.neutral_motions`), damped
+ones, and the stability of what they find.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from pliant.core.types import FloatArray
+from pliant.materials import Tangent
 from pliant.stepping.neutral_motions import NEGLIGIBLE, PASSING, NeutralMotions, neutral_motions, normal_force
-from pliant.stepping.regularized_solves import RegularizedSolves
+from pliant.stepping.refinement import unstable_motion
+from pliant.stepping.regularized_solves import LOOSE_SHARE, RegularizedSolves
 from pliant.stepping.stages import Correction, Step
 
 RIGID = 0.9
@@ -25,6 +29,35 @@ class ConstrainedSolves(RegularizedSolves):
         self._releases = False
         # Contacts open and close in a motion: with them the curvature of one tangent does not decide on stability.
         self._judges = self._follows and not any(each.is_contact for each in step.world.constraints)
+
+    def damped_solve(self, damping: float) -> Correction:
+        """One linear solve with the damping cM; the bodies stay where they are. It is `stable` only where K + cM is
+        positive definite in the motions that the active constraints leave: less damping would move them backwards.
+        """
+        self.damping, self.ease, self._nearness = damping, damping / LOOSE_SHARE, 0.0
+        self._judging = True
+        try:
+            correction = self._linear_solve(Tangent.EXACT)
+        finally:
+            self._judging = False
+        if self._stable and self.shift and self._unstable_motion() is not None:
+            self._stable = False
+        return correction
+
+    def restoring_solve(self, damping: float) -> Correction:
+        """One linear solve with the damping cM and no geometric stiffness, which brings constraints back to where they
+        hold; the bodies stay where they are.
+        """
+        self.damping, self.ease, self._nearness = damping, damping / LOOSE_SHARE, 0.0
+        return self._linear_solve(Tangent.PROJECTED)
+
+    def _unstable_motion(self) -> list[FloatArray] | None:
+        """A motion of negative curvature of the last matrix without its regularization, if one is found."""
+        stiffness, factors, problem = self._last
+        if stiffness is None:
+            return None
+        rows = None if problem is None or self.step.assembly is None else self.step.assembly.rows
+        return unstable_motion(stiffness, factors.factors, rows, problem, self.step.lam, self.step.free_modes)
 
     def _slides(self, correction: Correction) -> bool:
         """Constrain the neutral motions that make up the correction; whether it has to be solved again."""

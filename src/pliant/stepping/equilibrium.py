@@ -23,8 +23,7 @@ from pliant.stepping.contact_stiffening import STIFFENED
 from pliant.stepping.info import RigidMotion
 from pliant.stepping.newton import SETTLED, Convergence, apply_with_line_search, flips, relative_residual, slope
 from pliant.stepping.progress import PATIENCE, is_astray, is_hopeless, is_steady, next_fraction
-from pliant.stepping.refinement import unstable_motion
-from pliant.stepping.regularized_solves import LEAST_WELDED, LOOSE_SHARE
+from pliant.stepping.regularized_solves import LEAST_WELDED
 from pliant.stepping.stages import Correction, Step
 
 FIRST_DAMPING, LEAST_DAMPING, MOST_DAMPING = 1e-2, 1e-7, 10.0
@@ -181,11 +180,6 @@ class Equilibrium(ConstrainedSolves):
         """Whether the last matrix was positive definite in the motions that its active constraints leave."""
         return self._stable
 
-    def damped_solve(self, damping: float) -> Correction:
-        """One linear solve with the damping cM; the bodies stay where they are."""
-        self.damping, self.ease, self._nearness = damping, damping / LOOSE_SHARE, 0.0
-        return self._linear_solve(Tangent.EXACT)
-
     def accept(self, bodies: StepBodies) -> bool:
         """Go on from `bodies` after a linear solve, unless elements invert there; whether they do not."""
         before = self.step.bodies
@@ -282,15 +276,9 @@ class Equilibrium(ConstrainedSolves):
         along the unstable motion.
         """
         self._factorize_here(correction)
-        stiffness, factors, problem = self._last
-        if (
-            not (self.shift or self._stiffened)
-            or stiffness is None
-            or (self.escapes >= MOST_ESCAPES and not self._judges)
-        ):
+        if not (self.shift or self._stiffened) or (self.escapes >= MOST_ESCAPES and not self._judges):
             return False
-        rows = None if problem is None or self.step.assembly is None else self.step.assembly.rows
-        motion = unstable_motion(stiffness, factors.factors, rows, problem, self.step.lam, self.step.free_modes)
+        motion = self._unstable_motion()
         if motion is None or self._is_neutral(motion):
             return False
         base = self.step.bodies
@@ -321,11 +309,12 @@ class Equilibrium(ConstrainedSolves):
         last = max(float(np.abs(x).max()) for x in correction.dx)
         if not self._judges or (last <= SETTLED * motion and self._last[0] is not None):
             return
-        step, self._nearness = self.step, 0.0
+        step, self._nearness, self._judging = self.step, 0.0, True
         try:
             self._linear_solve(Tangent.EXACT)
         except (ConvergenceError, InfeasibleError, SingularError):
             self._last = (None, None, None)
+        self._judging = False
         self.step = evolve(step, iterations=self.step.iterations)
 
     def _adapt(self, residual: float, before: float) -> None:

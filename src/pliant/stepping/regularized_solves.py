@@ -56,8 +56,11 @@ contact forces lose their digits.
 """
 FIRST_SHIFT, FAR_SHIFT, MOST_SHIFT = 1e-6, 1e-5, 1e-2
 """σM as a fraction of the stiffness, where the exact tangent is not positive definite; beyond, it is projected."""
-MOST_SLENDER_SHIFT = 10.0
-"""The same of a rod, whose strains of bending move more mass than its stiff ones: a loaded column needs 0.1 or more."""
+MOST_SLENDER_SHIFT, MOST_JUDGING_SHIFT = 10.0, 1e4
+"""The same of a rod, whose strains of bending move more mass than its stiff ones: a loaded column needs 0.1 or more.
+And where only the stability of an equilibrium is judged, against forces of constraints that alone keep it there: a
+twisted ring needs 100.
+"""
 NEAR = 0.05
 """Relative residual above which an indefinite tangent is projected: far from equilibrium its negative curvature says
 little about where that is, and the projected one goes downhill.
@@ -90,7 +93,7 @@ class RegularizedSolves:
         self._apart = [pair for pair in pairs if pair.a is not pair.b]
         self._follows = isinstance(step.session, DirectSession)
         self._stable, self._nearness = True, np.inf
-        self._stiffens = self._stiffened = False
+        self._stiffens = self._stiffened = self._judging = False
         self._last: tuple[list[System] | None, Any, MixedProblem | None] = (None, None, None)
         self._kept: dict[int, KeptContacts] = {}
         self._hold: NeutralMotions | None = None
@@ -246,7 +249,9 @@ class RegularizedSolves:
 
     def _most_shift(self, index: int) -> float:
         """Largest σ of a body as a fraction of the stiffness."""
-        return MOST_SLENDER_SHIFT if self.step.world.models[index].spec.slender else MOST_SHIFT
+        if not self.step.world.models[index].spec.slender:
+            return MOST_SHIFT
+        return MOST_JUDGING_SHIFT if self._judging else MOST_SLENDER_SHIFT
 
     def _refined(
         self,

@@ -22,7 +22,7 @@ from pliant.world import State
 
 MOST_SOLVES = 150
 """Linear solves of a relaxation: a robot that snaps takes 20 to 100."""
-FIRST_DAMPING, LEAST_DAMPING, MOST_DAMPING = 1e-3, 1e-8, 1e2
+FIRST_DAMPING, LEAST_DAMPING, MOST_DAMPING = 1e-3, 1e-8, 1e4
 """Damping cM as a fraction of the stiffness: at first, at least, and where no motion is short enough."""
 FIRST_INCREMENT = 0.25
 """First part of the load that is added, over all of it."""
@@ -34,6 +34,8 @@ AT_REST, NEARLY_STATIC = 1e-3, 1e-5
 """Motion over the size, and damping, below which Newton's iteration is tried."""
 PARTS = (0.5, 0.25, 0.1)
 """Parts of a step that are tried where elements would invert."""
+RESTORING = 2
+"""Linear solves that restore constraints: one for the gaps, one for the forces."""
 NEWTON_STEPS = 20
 MOST_ESCAPES = 6
 """How often a relaxation leaves an unstable equilibrium."""
@@ -86,6 +88,7 @@ class Relaxation:
             return self._shorter(SLOWER)
         if not equilibrium.stable:
             self._damping *= SLOWER
+            self._restore()
             return False
         bodies, scale = correction.step.bodies, 1.0
         moved = bodies.moved(correction.dx)
@@ -111,6 +114,24 @@ class Relaxation:
             self._damping = max(self._damping / FASTER, LEAST_DAMPING)
             self._increment *= 2.0
         return True
+
+    def _restore(self) -> None:
+        """Bring constraints back to where they hold: finite rotations open gaps, the forces that close them in a step
+        grow with the damping, and so would their geometric stiffness.
+        """
+        equilibrium = self._equilibrium
+        for _ in range(RESTORING):
+            equilibrium.begin(self._path.increment(self._state, self._reached, self._reached))
+            try:
+                correction = equilibrium.restoring_solve(self._damping)
+            except (ConvergenceError, InfeasibleError, SingularError) as error:
+                equilibrium.trouble = str(error)
+                return
+            bodies = correction.step.bodies
+            moved = bodies.moved(correction.dx)
+            if largest(relative_motions(bodies, moved)) > LONGEST_MOTION or not equilibrium.accept(moved):
+                return
+            self._state = equilibrium.step.advanced()
 
     def _shorter(self, factor: float) -> bool:
         self._damping, self._increment = factor * self._damping, self._increment / factor
