@@ -2,9 +2,10 @@
 
     python -m benchmarks.tables NAME [--from FILE] [--data DIR] [--plot FILE]
 
-NAME is "beam", "robots", "tail", "scaling" or "threads". The benches run, or with `--from` what an earlier run wrote
-there is read; without it their reports are written to out/bench-NAME.json. Milliseconds are medians of processor time
-on one thread; those of "threads" the least by the clock. `--plot` draws the scaling as SVG.
+NAME is "beam", "robots", "memory", "tail", "scaling" or "threads". The benches run, or with `--from` what an earlier
+run wrote there is read; without it their reports are written to out/bench-NAME.json. Milliseconds are medians of
+processor time on one thread; those of "memory" the least of some runs, those of "threads" the least by the clock.
+`--plot` draws the scaling as SVG.
 """
 
 from __future__ import annotations
@@ -58,6 +59,15 @@ def tail_table(report: dict[str, Any]) -> Iterator[str]:
         yield f"| {name} | {entry['steps']} | {median:.2f} | {ratios} |"
 
 
+def memory_table(report: dict[str, Any]) -> Iterator[str]:
+    """A step of a law with memory over that of the law it is built on."""
+    yield "| body | law | step (ms) | over that without memory |"
+    yield "|---|---|---|---|"
+    for body, laws in report.items():
+        for law, entry in laws.items():
+            yield f"| {body} | {law} | {entry['step_ms']:.3g} | {entry['ratio']:.2f} |"
+
+
 def scaling_table(report: dict[str, Any]) -> Iterator[str]:
     """Step time and memory against each size, with the exponent of its upper half."""
     yield "| series | size | nodes | rows | step (ms) | floor (ms) | ratio | memory (MB) |"
@@ -85,6 +95,7 @@ def threads_table(report: dict[str, Any]) -> Iterator[str]:
 TABLES: dict[str, Callable[[dict[str, Any]], Iterator[str]]] = {
     "beam": beam_table,
     "robots": robots_table,
+    "memory": memory_table,
     "tail": tail_table,
     "scaling": scaling_table,
     "threads": threads_table,

@@ -88,6 +88,20 @@ CASES: dict[str, Case] = {
         source="Drake (Tedrake et al., 2019), run by benchmarks/peers/drake_swing.py",
         licence="BSD-3-Clause",
     ),
+    "drop-mujoco": Case(
+        line="contact: a soft block that falls on a smooth floor and bounces, against MuJoCo's flex",
+        group="peers",
+        rows="validation.peers.drops:mujoco_rows",
+        source="MuJoCo (Todorov et al., IROS 2012), run by benchmarks/peers/mujoco_drop.py",
+        licence="Apache-2.0",
+    ),
+    "drop-drake": Case(
+        line="contact: a soft block that falls on a smooth floor and bounces, against Drake's deformable bodies",
+        group="peers",
+        rows="validation.peers.drops:drake_rows",
+        source="Drake (Tedrake et al., 2019), run by benchmarks/peers/drake_drop.py",
+        licence="BSD-3-Clause",
+    ),
     "friction-collection": Case(
         line="friction problems of the collection of Siconos: residuals, and times beside its solvers",
         group="friction",

@@ -8,6 +8,7 @@ from typing import Any
 
 from benchmarks.tasks.beam import run_beam
 from benchmarks.tasks.gradient import run_gradient
+from benchmarks.tasks.memory import run_memory
 from benchmarks.tasks.rod import run_rod
 from benchmarks.tasks.scaling import run_scaling
 from benchmarks.tasks.tail import run_tail
@@ -22,6 +23,7 @@ BENCHES: dict[str, Callable[..., dict[str, Any]]] = {
     "finger": run_finger,
     "gradient": run_gradient,
     "gripper": run_gripper,
+    "memory": run_memory,
     "rod": run_rod,
     "scaling": run_scaling,
     "tail": run_tail,
@@ -49,7 +51,8 @@ def run_bench(name: str, *, data: Path | None = None) -> dict[str, Any]:
     "max_ms" of a step, "steps", and under "robots" the same of each robot with the counts of the soak. That of
     "scaling" has "cases" and "exponent" under "unknowns", "rows" and "bodies", that of "threads" for each body the
     "step_ms" by the clock on "1" and "2" threads, their "ratio" and "same_bits". That of "gradient" has
-    "adjoint_over_run", "worst_relative_error", "taylor_order" and "memory_mb".
+    "adjoint_over_run", "worst_relative_error", "taylor_order" and "memory_mb". That of
+    "memory" has for each body and law "step_ms" and its "ratio" to the law without memory.
     """
     if name not in BENCHES:
         raise InputError(f"there is no bench {name!r}; choose one of {', '.join(sorted(BENCHES))}")

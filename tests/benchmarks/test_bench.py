@@ -11,6 +11,7 @@ from benchmarks.other_programs import peer_python, run_peers
 from benchmarks.tables import TABLES
 from benchmarks.tasks import BENCHES, rod, rod_finger, run_bench
 from benchmarks.tasks.beam import Variant, peer_setup, run_beam
+from benchmarks.tasks.memory import run_memory
 from benchmarks.tasks.rod import run_rod
 from benchmarks.tasks.threads import run_threads
 from benchmarks.tasks.touch import run_contacts
@@ -182,3 +183,20 @@ def test_the_bench_of_threads_compares_one_with_two(monkeypatch):
     assert min(entry["step_ms"].values()) > 0.0
     assert entry["stages_ms"]["1"].keys() == entry["stages_ms"]["2"].keys() != set()
     assert list(TABLES["threads"](report))[-1].endswith("| yes |")
+
+
+def test_the_bench_of_memory_compares_with_the_law_without_it(tmp_path):
+    report = run_memory(steps=4, passes=2)
+    assert {body: list(laws) for body, laws in report.items()} == {
+        "finger": ["without", "three branches", "Mullins"],
+        "rod": ["without", "three branches"],
+        "beam": ["without", "three branches"],
+    }
+    for laws in report.values():
+        assert laws["without"]["ratio"] == 1.0
+        for entry in laws.values():
+            assert entry["ratio"] == pytest.approx(entry["step_ms"] / laws["without"]["step_ms"])
+            assert 0.5 < entry["ratio"] < 4.0  # of four steps on a machine in use
+    assert len(list(TABLES["memory"](report))) == 9
+    with pytest.raises(pl.InputError, match="leave out --data"):
+        run_memory(data=tmp_path)

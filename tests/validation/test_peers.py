@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks import ccx
 from pliant.core.errors import MissingExtraError
-from validation.peers import asked, statics, swings
+from validation.peers import asked, drops, statics, swings
 
 
 @pytest.fixture
@@ -53,11 +53,13 @@ def test_a_program_that_fails_is_named(monkeypatch):
 def test_stored_answers_belong_to_the_setups_of_today():
     """Every stored answer was given to the very mesh, loads and options that are compared now."""
     kept = json.loads(asked.FIGURES.read_text(encoding="utf-8"))
-    assert len(kept) >= 14
+    assert len(kept) >= 17
     setup = swings.setup(0.3)
     how = "benchmarks/peers/mujoco_swing.py Euler 2e-05 0.3"
     assert kept["mujoco-Euler"]["how"] == how
     assert kept["mujoco-Euler"]["setup"] == asked._digest({**setup, "how": how})
+    how = f"benchmarks/peers/drake_drop.py kCorotated lagged 5e-05 {drops.SECONDS}"
+    assert kept["drake-drop-5e-05"]["setup"] == asked._digest({**drops.setup(0.0), "how": how})
 
 
 @pytest.mark.usefixtures("without_programs")
@@ -86,6 +88,22 @@ def test_a_pressed_dome_stands_where_felupe_and_calculix_have_it():
 def test_a_beam_swings_as_in_mujoco():
     rows = swings.mujoco_rows()
     assert [row.met for row in rows] == [True] * 4
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("without_programs")
+def test_a_block_bounces_as_in_mujoco_and_drake():
+    rows = drops.mujoco_rows()
+    assert [row.met for row in rows] == [True] * 3
+    apart, top, coarse = drops.drake_rows()
+    assert apart.error < 5.0
+    assert top.error < 0.15 < coarse.error  # smaller steps of Drake bring it nearer
+
+
+def test_the_top_of_a_rebound_is_that_of_its_parabola():
+    times = drops.FRAME * np.arange(36)
+    flight = 0.015 + 0.003 - 0.5 * 9.81 * (times - 0.0571) ** 2
+    assert drops.rebound(np.where(times < 0.03, 0.02, flight)) == pytest.approx(3.0, abs=1e-9)
 
 
 def test_the_output_of_calculix_is_read():

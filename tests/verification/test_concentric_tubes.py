@@ -1,44 +1,24 @@
-"""Concentric tubes against the theory of their robots.
-
-P. Dupont, J. Lock, B. Itkowitz, E. Butler, "Design and control of concentric-tube robots", IEEE T-RO 26, 2010: tubes
-that overlap have one curvature, the mean of their own ones weighted by EI; with torsion the angle α between two of them
-obeys α″ = c sin α, c = κ₁κ₂ (1/GJ₁ + 1/GJ₂) EI₁EI₂/(EI₁ + EI₂), α(0) imposed and α′(L) = 0, which has one solution for
-α(0) = π up to L √c = π/2 and snaps beyond.
+"""Concentric tubes against the theory of their robots; the theory and the scenes are in
+validation/literature/concentric_tubes.py.
 """
 
 import numpy as np
 import pytest
-from scipy.integrate import solve_bvp
 
 import pliant as pl
-
-YOUNG, POISSON = 60e9, 0.3
-OUTER, INNER = pl.sections.Tube(1.2e-3, 1.0e-3), pl.sections.Tube(0.9e-3, 0.6e-3)
-EI = np.array([YOUNG * s.second_moments[0] for s in (OUTER, INNER)])
-IN_PLANE = ("bend_y", "bend_z")
-
-
-def tube(section, length, count, bend, **options):
-    rest = np.zeros((count, 6))
-    rest[:, 2] = bend
-    given = {"young": YOUNG, "poisson": POISSON, "density": 6500, "rest_strain": rest, "start_strain": np.zeros(6)}
-    return pl.Rod(length, count, section=section, **given, **options)
-
-
-def nested(length, count, bends, **options):
-    scene = pl.Scene()
-    outer = scene.add(tube(OUTER, length, count, bends[0], name="outer", **options))
-    inner = scene.add(tube(INNER, length, count, bends[1], name="inner", **options))
-    base = scene.add(pl.Support(inner, [0], rotation=(0, 0, 0)))
-    scene.add(pl.Sheath(outer, inner))
-    return scene.compile(), outer, inner, base
-
-
-def turned(world, base, angle, steps):
-    state = world.initial_state()
-    for part in np.linspace(0.0, 1.0, steps + 1):
-        state, _ = pl.QuasiStatic()(world, state, {base: pl.Placement([(0, 0, 0), (part * angle, 0, 0)])})
-    return state
+from validation.literature.concentric_tubes import (
+    EI,
+    IN_PLANE,
+    INNER,
+    YOUNG,
+    angles,
+    nested,
+    pushed,
+    pushed_tip,
+    torsion,
+    tube,
+    turned,
+)
 
 
 @pytest.mark.parametrize("angle", [0.0, np.pi / 2, 2.0, np.pi])
@@ -57,41 +37,10 @@ def test_an_inner_tube_that_is_pushed_out_has_three_curvatures(shift):
     """Its straight part bends the outer tube less, its bent part more, and what looks out bends as it rests. By whole
     sections the tip is where the three arcs end; between them within half a per cent of the length.
     """
-    scene = pl.Scene()
-    outer = scene.add(tube(OUTER, 0.1, 10, 6.0, strains=IN_PLANE, name="outer"))
-    bend = np.where(np.arange(16) < 6, 0.0, 10.0)
-    inner = scene.add(tube(INNER, 0.16, 16, bend, strains=IN_PLANE, position=(-0.06, 0, 0), name="inner"))
-    base = scene.add(pl.Support(inner, [0], rotation=(0, 0, 0)))
-    scene.add(pl.Sheath(outer, inner, places=np.linspace(0, 0.1, 11)))
-    world = scene.compile()
-    state = world.initial_state()
-    for part in np.linspace(0.0, shift, 4):
-        state, _ = pl.QuasiStatic()(world, state, {base: pl.Placement([(part, 0, 0), (0, 0, 0)])})
-    arcs = [(shift, EI[0] * 6 / EI.sum()), (0.1 - shift, (EI @ [6, 10]) / EI.sum()), (shift, 10.0)]
-    place, heading = 0j, 0.0
-    for length, kappa in arcs:
-        place += (np.exp(1j * (heading + kappa * length)) - np.exp(1j * heading)) / (1j * kappa)
-        heading += kappa * length
-    tip = state.points(inner)[-1]
-    away = np.hypot(tip[0] - place.real, tip[1] - place.imag) / 0.1
+    tip, exact = pushed(shift), pushed_tip(shift)
+    away = np.hypot(*(tip - exact)[:2]) / 0.1
     assert away < (5e-3 if shift == 0.047 else 1e-9)
     assert abs(tip[2]) < 1e-9
-
-
-def torsion(length, kappa, angle):
-    """Angle between the tubes along them, by the boundary-value problem, (s) → rad; and L √c."""
-    shear = EI / (1 + POISSON)  # GJ of a round section
-    c = kappa**2 * (1 / shear).sum() * EI.prod() / EI.sum()
-    s = np.linspace(0, length, 101)
-    start = np.stack([np.full_like(s, 0.5 * angle), np.zeros_like(s)])
-    solved = solve_bvp(lambda s, y: np.array([y[1], c * np.sin(y[0])]), lambda a, b: (a[0] - angle, b[1]), s, start)
-    assert solved.success
-    return lambda x: solved.sol(x)[0], length * np.sqrt(c)
-
-
-def angles(state, outer, inner, base_angle):
-    step = outer.lengths * (state.strains(inner) - state.strains(outer))[:, 0]
-    return base_angle + np.concatenate([[0.0], np.cumsum(step)])
 
 
 @pytest.mark.parametrize(("length", "angle"), [(0.1, np.pi / 2), (0.1, 2.5), (0.2, 2.8)])

@@ -281,3 +281,32 @@ def test_a_bouncing_ball_and_a_pendulum():
     e, first = 0.7, np.sqrt(2 / 9.81)
     times = first + 2 * first * e * (1 - e**200) / (1 - e)
     assert times == pytest.approx(first * (1 + e) / (1 - e))
+
+
+def indented(slope, radius):
+    """Depth and load over 2E* of a punch of revolution z = f(r) that touches within `radius`, by Sneddon's integrals;
+    `slope` is f′.
+    """
+
+    def pit(x):
+        return quad(lambda a: x * slope(x * np.sin(a)), 0, np.pi / 2)[0]
+
+    return pit(radius), quad(lambda x: pit(radius) - pit(x), 0, radius)[0]
+
+
+def test_a_cone_and_a_ball_by_the_integrals_of_sneddon():
+    tan = np.tan(0.09)
+    depth, load = indented(lambda r: tan, 1.0)
+    assert depth == pytest.approx(np.pi / 2 * tan)
+    assert 2 * load == pytest.approx(2 * depth**2 / (np.pi * tan))
+    depth, load = indented(lambda r: r / 20.0, 1.0)
+    assert depth == pytest.approx(1.0 / 20.0)
+    assert 2 * load == pytest.approx(4 / 3 * np.sqrt(20.0) * depth**1.5)
+
+
+def test_a_circular_load_by_the_point_load_of_boussinesq():
+    """u = P/(πE* r) of a point load, over a disc of radius 1: the lengths of its chords through the point."""
+    centre = quad(lambda a: 1.0 / np.pi, 0, 2 * np.pi)[0]
+    rim = quad(lambda a: 2 * np.cos(a) / np.pi, -np.pi / 2, np.pi / 2)[0]
+    assert centre == pytest.approx(2.0)
+    assert rim == pytest.approx(4 / np.pi)

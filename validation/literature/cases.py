@@ -229,5 +229,50 @@ PROBLEMS: dict[str, Case] = {
         "an elastic bar thrown against a rigid wall stays there for 2L/c and leaves at its own speed",
         "Saint-Venant 1867; Goldsmith, Impact, 1960",
     ),
+    "concentric-tubes": _problem(
+        "concentric_tubes:rows",
+        "two bent tubes in each other: curvatures weighted by EI, and the angle between them α″ = c sin α",
+        "Dupont, Lock, Itkowitz and Butler, IEEE T-RO 26, 2010",
+    ),
+    "hertz-ball": _problem(
+        "contact_statics:hertz_ball",
+        "a rigid ball pressed into a half-space: F = 4/3 E* √R d^(3/2), a² = R d",
+        "Hertz, J. reine angew. Math. 92, 1882; Johnson, Contact Mechanics, 1985, ch. 4",
+    ),
+    "blunt-cone": _problem(
+        "contact_statics:blunt_cone",
+        "a rigid blunt cone pressed into a half-space: F = 2 E* d²/(π tan β)",
+        "Sneddon, Int. J. Eng. Sci. 3, 1965",
+    ),
+    "partial-slip-of-a-ball": _problem(
+        "contact_statics:partial_slip_of_a_ball",
+        "a ball pressed, then moved sideways by half of what makes it slide: it sticks within a (1 − Q/μP)^(1/3)",
+        "Cattaneo, Rend. Lincei 27, 1938; Mindlin, J. Appl. Mech. 16, 1949",
+    ),
+    "partial-slip-of-a-roller": _problem(
+        "contact_statics:partial_slip_of_a_roller",
+        "a roller pressed, then moved sideways: it sticks within a √(1 − Q/μP)",
+        "Cattaneo, Rend. Lincei 27, 1938; Johnson, Contact Mechanics, 1985, ch. 7",
+    ),
+    "ironing": _problem(
+        "contact_statics:ironing",
+        "a roller dragged along a half-plane: Q = μP, a² = 4 P R/(π E*)",
+        "Coulomb, Théorie des machines simples, 1785; Johnson, Contact Mechanics, 1985, ch. 7",
+    ),
+    "two-cylinders": _problem(
+        "contact_statics:two_cylinders",
+        "two elastic cylinders side by side: a² = 4 P R/(π E*)",
+        "Hertz, J. reine angew. Math. 92, 1882; Johnson, Contact Mechanics, 1985, ch. 4",
+    ),
+    "punch-in-plane-strain": _problem(
+        "contact_statics:punch_in_plane_strain",
+        "a flat punch on a half-plane: p = P/(π √(a² − x²)), and its sinking against the surface at 2a",
+        "Sadowsky, Z. Angew. Math. Mech. 8, 1928; Johnson, Contact Mechanics, 1985, ch. 2",
+    ),
+    "circular-load": _problem(
+        "contact_statics:circular_load",
+        "a uniform pressure on a circle of a half-space: the centre sinks by 2pa/E*, the rim by 4pa/(πE*)",
+        "Boussinesq, Application des potentiels, 1885; Johnson, Contact Mechanics, 1985, ch. 3",
+    ),
 }
 """The cases by name."""

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from pliant.core.errors import MissingExtraError
 from validation import rod_rollouts
-from validation.peers import asked, statics, swings
+from validation.peers import asked, drops, statics, swings
 
 
 def main() -> None:
@@ -19,6 +19,7 @@ def main() -> None:
         lambda: [statics.calculix_beam("tet10"), statics.calculix_beam("hex8"), statics.calculix_dome("hex8")],
         lambda: [swings.mujoco("Euler", 2e-5), swings.mujoco("discrete", 1e-3)],
         lambda: [swings.drake(1e-3), swings.drake(5e-4)],
+        lambda: [drops.mujoco(5e-6, 1e9), drops.drake(2.5e-4), drops.drake(5e-5)],
         lambda: [rod_rollouts.soromox(count) for count in rod_rollouts.SOROMOX],
         lambda: [rod_rollouts.elastica(count) for count in rod_rollouts.ELASTICA],
     )

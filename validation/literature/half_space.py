@@ -1,11 +1,16 @@
 """Graded meshes that stand for half-spaces and half-planes: small cells at the contact, large ones far from it."""
 
+from __future__ import annotations
+
+from typing import Any
+
 import numpy as np
 
 import pliant as pl
+from pliant.core.types import FloatArray, IntArray
 
 
-def graded(cell, uniform, ratio, extent):
+def graded(cell: float, uniform: float, ratio: float, extent: float) -> FloatArray:
     """Coordinates from 0 to `extent`: cells of the size `cell` up to `uniform`, then each `ratio` times the last."""
     line = list(np.linspace(0.0, uniform, round(uniform / cell) + 1))
     step = cell
@@ -17,22 +22,21 @@ def graded(cell, uniform, ratio, extent):
     return np.concatenate([line[: round(uniform / cell) + 1], uniform + tail])
 
 
-def refined_at(edge, cell, ratio, largest):
+def refined_at(edge: float, cell: float, ratio: float, largest: float) -> FloatArray:
     """Coordinates from 0 to `edge`, smallest at `edge`: cells of the size `cell` there, at most `largest` elsewhere."""
     line, step = [0.0], cell
     while line[-1] < edge:
         line.append(line[-1] + step)
         step = min(step * ratio, largest)
-    line = np.array(line) * edge / line[-1]
-    return (edge - line)[::-1]
+    return (edge - np.array(line) * edge / line[-1])[::-1]
 
 
-def mirrored(line):
+def mirrored(line: FloatArray) -> FloatArray:
     """The coordinates and their mirror image below 0."""
     return np.concatenate([-line[:0:-1], line])
 
 
-def disc(side, rings, quarters=1):
+def disc(side: int, rings: FloatArray, quarters: int = 1) -> tuple[FloatArray, IntArray]:
     """Points (n, 2) and quadrilaterals (m, 4) of a quarter (or half) disc around the origin.
 
     A square of side² cells within the first of the radii `rings`, circles at these radii around it. The half disc
@@ -44,25 +48,28 @@ def disc(side, rings, quarters=1):
     square = first * np.column_stack([x, y]) * (1.0 + 0.15 * (1.0 - np.column_stack([y, x])))
     index = np.arange(len(square)).reshape(side + 1, side + 1)
     rim = np.concatenate([index[-1, :], index[-2::-1, -1]])
-    cells = [np.stack([index[:-1, :-1], index[1:, :-1], index[1:, 1:], index[:-1, 1:]], axis=-1).reshape(-1, 4)]
-    points, last = [square], rim
+    cells: list[Any] = [
+        np.stack([index[:-1, :-1], index[1:, :-1], index[1:, 1:], index[:-1, 1:]], axis=-1).reshape(-1, 4)
+    ]
+    points: list[FloatArray] = [square]
+    last = rim
     angle = 0.5 * np.pi * np.arange(edges + 1) / edges
     for k, radius in enumerate(rings):
         points.append(radius * np.column_stack([np.cos(angle), np.sin(angle)]))
         ring = len(square) + k * (edges + 1) + np.arange(edges + 1)
         cells.append(np.column_stack([last[:-1], ring[:-1], ring[1:], last[1:]]))
         last = ring
-    points, cells = np.vstack(points), np.vstack(cells)
-    points[np.abs(points) < 1e-12 * rings[0]] = 0.0
+    quarter, quads = np.vstack(points), np.vstack(cells)
+    quarter[np.abs(quarter) < 1e-12 * rings[0]] = 0.0
     if quarters == 1:
-        return points, cells
-    other = points * (-1.0, 1.0)
-    shared = points[:, 0] == 0.0
-    number = np.where(shared, np.arange(len(points)), len(points) + np.cumsum(~shared) - 1)
-    return np.vstack([points, other[~shared]]), np.vstack([cells, number[cells[:, ::-1]]])
+        return quarter, quads
+    other = quarter * (-1.0, 1.0)
+    shared = quarter[:, 0] == 0.0
+    number = np.where(shared, np.arange(len(quarter)), len(quarter) + np.cumsum(~shared) - 1)
+    return np.vstack([quarter, other[~shared]]), np.vstack([quads, number[quads[:, ::-1]]])
 
 
-def extruded(points, cells, heights):
+def extruded(points: FloatArray, cells: IntArray, heights: FloatArray) -> pl.mesh.Mesh:
     """Hexahedra between copies of the plane mesh at `heights`, increasing."""
     count, layers = len(points), len(heights)
     nodes = np.vstack([np.column_stack([points, np.full(count, z)]) for z in heights])
@@ -70,19 +77,20 @@ def extruded(points, cells, heights):
     return pl.mesh.Mesh(nodes, np.vstack(hexes).astype(np.int32), "hex8")
 
 
-def half_space(*, cell, contact, ratio=1.4, extent=200.0, side=3, quarters=1, rings=None):
+def half_space(
+    *, cell: float, contact: float, ratio: float = 1.4, extent: float = 200.0, side: int = 3, quarters: int = 1
+) -> pl.mesh.Mesh:
     """A quarter (or half) of a cylinder z ≤ 0, wide and deep `extent` times the radius `contact`, with cells of the
     size `cell` around the contact. A rigid base at the depth H makes contacts stiffer by about a/H.
     """
-    if rings is None:
-        count = round(contact / cell)
-        rings = graded(cell, (count + count // 2) * cell, ratio, extent * contact)
-        rings = rings[rings > (side - 0.5) * cell]
+    count = round(contact / cell)
+    rings = graded(cell, (count + count // 2) * cell, ratio, extent * contact)
+    rings = rings[rings > (side - 0.5) * cell]
     depths = graded(cell, contact, ratio, extent * contact)
     return extruded(*disc(side, rings, quarters), -depths[::-1])
 
 
-def added(scene, mesh, material, *, planes="xy"):
+def added(scene: pl.Scene, mesh: pl.mesh.Mesh, material: pl.materials.Material, *, planes: str = "xy") -> pl.Volume:
     """The mesh as a body clamped at its bottom, with rollers on the planes of symmetry x = 0, y = 0."""
     bottom = pl.regions.plane(axis="z", at=mesh.bounds[0][2])
     body = scene.add(pl.Volume(mesh, material, clamp=bottom))
