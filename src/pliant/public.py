@@ -40,8 +40,9 @@ from pliant.stepping import DampedMidpoint, ImplicitEuler, ImplicitMidpoint, Qua
 from pliant.world import Scene, State, World
 
 if TYPE_CHECKING:
-    from pliant import gradients, hybrid, reduction
+    from pliant import gradients, hybrid, identification, reduction
     from pliant.gradients import Gradient, Sensitivities, gradient, losses, outputs, parameters, sensitivities
+    from pliant.identification import identify
     from pliant.stepping import minimum_energy as geometric
     from pliant.stepping.minimum_energy import Geometric
     from pliant.viewer.export import export
@@ -49,8 +50,10 @@ if TYPE_CHECKING:
 
 def __getattr__(name: str) -> Any:
     """What not everyone needs is imported when it is first asked for: it takes a while."""
-    if name in ("gradients", "hybrid", "reduction"):
+    if name in ("gradients", "hybrid", "identification", "reduction"):
         return import_module(f"pliant.{name}")
+    if name == "identify":
+        return import_module("pliant.identification").identify
     if name in ("Gradient", "Sensitivities", "gradient", "losses", "outputs", "parameters", "sensitivities"):
         return getattr(import_module("pliant.gradients"), name)
     if name in ("geometric", "Geometric"):
@@ -159,6 +162,8 @@ __all__ = [
     "gradient",
     "gradients",
     "hybrid",
+    "identification",
+    "identify",
     "load",
     "losses",
     "materials",

@@ -75,10 +75,10 @@ class BoundMarkers:
         return np.asarray(self._model.initial()[0])
 
     def _centers(self, q: FloatArray) -> FloatArray:
-        return np.asarray(self._map.points(q) + np.einsum("kij,kj->ki", self._rotations(q), self.offsets))
+        return np.asarray(self._map.points(q) + np.einsum("kij,kj->ki", self.rotations(q), self.offsets))
 
-    def _rotations(self, q: FloatArray) -> FloatArray:
-        """Rotation of the body at each foot since the world began, (k, 3, 3)."""
+    def rotations(self, q: FloatArray) -> FloatArray:
+        """Rotations of the body at the feet since the world began, (k, 3, 3), no unit, where its positions are q."""
         if self._model.has_frames:
             return np.asarray(self._frames(q) @ self._start_frames.transpose(0, 2, 1))
         return np.stack([_rotation(self._start[nodes], q[nodes]) for nodes in self._nodes])
