@@ -40,9 +40,10 @@ from pliant.stepping import DampedMidpoint, ImplicitEuler, ImplicitMidpoint, Qua
 from pliant.world import Scene, State, World
 
 if TYPE_CHECKING:
-    from pliant import gradients, hybrid, identification, reduction
+    from pliant import gradients, hybrid, identification, optimization, reduction
     from pliant.gradients import Gradient, Sensitivities, gradient, losses, outputs, parameters, sensitivities
     from pliant.identification import identify
+    from pliant.optimization import Optimized, optimize, variables
     from pliant.stepping import minimum_energy as geometric
     from pliant.stepping.minimum_energy import Geometric
     from pliant.viewer.export import export
@@ -50,12 +51,14 @@ if TYPE_CHECKING:
 
 def __getattr__(name: str) -> Any:
     """What not everyone needs is imported when it is first asked for: it takes a while."""
-    if name in ("gradients", "hybrid", "identification", "reduction"):
+    if name in ("gradients", "hybrid", "identification", "optimization", "reduction"):
         return import_module(f"pliant.{name}")
     if name == "identify":
         return import_module("pliant.identification").identify
     if name in ("Gradient", "Sensitivities", "gradient", "losses", "outputs", "parameters", "sensitivities"):
         return getattr(import_module("pliant.gradients"), name)
+    if name in ("Optimized", "optimize", "variables"):
+        return getattr(import_module("pliant.optimization"), name)
     if name in ("geometric", "Geometric"):
         minimum_energy = import_module("pliant.stepping.minimum_energy")
         return minimum_energy if name == "geometric" else minimum_energy.Geometric
@@ -122,6 +125,7 @@ __all__ = [
     "LinearConstraint",
     "MovedSupport",
     "Obstacle",
+    "Optimized",
     "OrientationEffector",
     "PliantError",
     "PointLoad",
@@ -168,6 +172,8 @@ __all__ = [
     "losses",
     "materials",
     "mesh",
+    "optimization",
+    "optimize",
     "outputs",
     "parameters",
     "paths",
@@ -180,5 +186,6 @@ __all__ = [
     "simulate",
     "solvers",
     "values",
+    "variables",
     "view",
 ]

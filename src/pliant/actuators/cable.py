@@ -168,13 +168,14 @@ class CableRows(TensionRows):
         """Node sets of a volume or a beam that the stiffness of the cable couples."""
         return [nodes for strand in self.strands if strand.body is body for nodes in strand.pieces.couplings()]
 
-    def bound(self, models: Sequence[Model]) -> CableRows:
-        """The rows in a world of `models`."""
+    def bound(self, models: Sequence[Model], *, stiffens: bool = True) -> CableRows:
+        """The rows in a world of `models`, whose matrices have a place for its stiffness if it `stiffens`."""
         strands = []
         for strand in self.strands:
-            index = model_index(models, strand.body)
-            order = frozen(strand.order)
-            strands.append(replace(strand, index=index, order=order, pieces=strand.pieces.bound(models[index])))
+            index, pieces = model_index(models, strand.body), strand.pieces
+            if stiffens or pieces.map is None:
+                pieces = pieces.bound(models[index])
+            strands.append(replace(strand, index=index, order=frozen(strand.order), pieces=pieces))
         middles = (Middles.of(strand, self.fixed, models[strand.index]) for strand in strands)
         found = tuple(some for some in middles if some is not None)
         made = replace(self, strands=tuple(strands), middles=found, fixed=frozen(self.fixed))

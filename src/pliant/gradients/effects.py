@@ -206,7 +206,7 @@ class OfRoute(Effect):
                 moved = points.copy()
                 moved[place] += times * self._step
                 spec = replace(cable, via_points=moved)
-                made[times * self._step] = spec.constraint(rows.key).bound(world.models)
+                made[times * self._step] = spec.constraint(rows.key).bound(world.models, stiffens=False)
             self._made.append(made)
 
     def changes(self, k: int, step: StepAdjoint) -> Changes | None:
