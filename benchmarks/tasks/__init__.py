@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from benchmarks.tasks.batch import run_batch
 from benchmarks.tasks.beam import run_beam
 from benchmarks.tasks.gradient import run_gradient
 from benchmarks.tasks.memory import run_memory
@@ -17,6 +18,7 @@ from benchmarks.tasks.touch import run_block, run_contacts, run_finger, run_grip
 from pliant.core.errors import InputError
 
 BENCHES: dict[str, Callable[..., dict[str, Any]]] = {
+    "batch": run_batch,
     "beam": run_beam,
     "block": run_block,
     "contacts": run_contacts,
@@ -51,8 +53,9 @@ def run_bench(name: str, *, data: Path | None = None) -> dict[str, Any]:
     "max_ms" of a step, "steps", and under "robots" the same of each robot with the counts of the soak. That of
     "scaling" has "cases" and "exponent" under "unknowns", "rows" and "bodies", that of "threads" for each body the
     "step_ms" by the clock on "1" and "2" threads, their "ratio" and "same_bits". That of "gradient" has
-    "adjoint_over_run", "worst_relative_error", "taylor_order" and "memory_mb". That of
-    "memory" has for each body and law "step_ms" and its "ratio" to the law without memory.
+    "adjoint_over_run", "worst_relative_error", "taylor_order" and "memory_mb". That of "memory" has for each body and
+    law "step_ms" and its "ratio" to the law without memory. That of "batch" has "steps_per_second" of all copies,
+    "ratio_per_core", "bit_identical", and the same of each robot by count of copies in "cases".
     """
     if name not in BENCHES:
         raise InputError(f"there is no bench {name!r}; choose one of {', '.join(sorted(BENCHES))}")

@@ -38,9 +38,15 @@ from pliant.models.volume import BodyLoad, Fibre, PointLoad, PressureLoad, Rayle
 from pliant.record import Run, load, simulate
 from pliant.stepping import DampedMidpoint, ImplicitEuler, ImplicitMidpoint, QuasiStatic, StepInfo
 from pliant.world import Scene, State, World
+from pliant.world.changed import changed
 
 if TYPE_CHECKING:
+<<<<<<< HEAD
     from pliant import gradients, hybrid, identification, optimization, reduction
+=======
+    from pliant import gradients, hybrid, identification, reduction
+    from pliant.batch import Batch
+>>>>>>> d5c878fa (Batches: copies of a world with their own states, controls and numbers, stepped by every stepper over all cores with the bits of each copy alone)
     from pliant.gradients import Gradient, Sensitivities, gradient, losses, outputs, parameters, sensitivities
     from pliant.identification import identify
     from pliant.optimization import Optimized, optimize, variables
@@ -62,6 +68,8 @@ def __getattr__(name: str) -> Any:
     if name in ("geometric", "Geometric"):
         minimum_energy = import_module("pliant.stepping.minimum_energy")
         return minimum_energy if name == "geometric" else minimum_energy.Geometric
+    if name == "Batch":
+        return import_module("pliant.batch").Batch
     if name == "export":
         return import_module("pliant.viewer.export").export
     for gathered in (errors, values):  # the rarer ones are reached from the top too, without crowding it
@@ -99,6 +107,7 @@ def view(thing: Run | World, *, port: int = 8080, open_browser: bool = True, blo
 
 __all__ = [
     "BaseDrive",
+    "Batch",
     "Beam",
     "BodyLoad",
     "Cable",
@@ -158,6 +167,7 @@ __all__ = [
     "VolumeGrowth",
     "VolumeRatio",
     "World",
+    "changed",
     "check",
     "control",
     "errors",

@@ -9,6 +9,8 @@ import pliant
 ROOT = Path(pliant.__file__).parent
 PICKLES = {"pickle", "cloudpickle", "dill", "joblib", "marshal", "shelve"}
 ALLOWED = {
+    "batch/processes.py": "worlds, to the processes of a batch that it started",
+    "batch/worker.py": "controls and states between a process and the processes of its batch, behind a key",
     "core/code_files.py": "machine code in the user's private cache, checked for owner and damage",
     "mesh/child_process.py": "calls and answers between a process and the child that it started",
     "hybrid/fmu.py": "writes a system into an FMU, which is a program by its nature",

@@ -26,6 +26,7 @@ from pliant.stepping.parts import first_part, joined, repeated_where_needed, sec
 from pliant.stepping.session import begin_session
 from pliant.stepping.stages import begin
 from pliant.world import State, World
+from pliant.world.copies import Copies
 
 
 @one_line
@@ -55,6 +56,8 @@ class DampedMidpoint(ImplicitMidpoint):
 
     def __call__(self, world: World, state: State, controls: Mapping[Any, Any] | None = None) -> tuple[State, StepInfo]:
         """The state after one step, and what the step reports; `state` is left as it is."""
+        if isinstance(world, Copies):
+            return world.step(self, state, controls)  # type: ignore[no-any-return]
         if any(getattr(each, "continuous", False) for each in world.constraints):
             raise InputError(
                 "pl.DampedMidpoint does not cut its steps, so that pairs with continuous=True could pass through each "

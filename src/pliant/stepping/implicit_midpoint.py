@@ -22,6 +22,7 @@ from pliant.stepping.info import StepInfo, finish
 from pliant.stepping.newton import NewtonIteration
 from pliant.stepping.stages import Step, assemble, begin, condense, correct, detect, factorize, linearize, solve
 from pliant.world import State, World
+from pliant.world.copies import Copies
 
 
 @one_line
@@ -40,6 +41,8 @@ class ImplicitMidpoint(DynamicStepper):
 
     def __call__(self, world: World, state: State, controls: Mapping[Any, Any] | None = None) -> tuple[State, StepInfo]:
         """The state after one step, and what the step reports; `state` is left as it is."""
+        if isinstance(world, Copies):
+            return world.step(self, state, controls)  # type: ignore[no-any-return]
         scheme = midpoint_scheme(self.dt)
         step = begin(world, state, controls, scheme=scheme, solver=self.solver, workspace=self.workspace)
         with self.pinned():

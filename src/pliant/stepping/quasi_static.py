@@ -32,6 +32,7 @@ from pliant.stepping.session import RowSolver
 from pliant.stepping.settling import SettlingSolver
 from pliant.stepping.stages import begin
 from pliant.world import State, World
+from pliant.world.copies import Copies
 
 
 @one_line
@@ -84,6 +85,8 @@ class QuasiStatic:
         """The equilibrium reached from `state`, with velocities zero, and what the solve reports; `state` is left as
         it is.
         """
+        if isinstance(world, Copies):
+            return world.step(self, state, controls)  # type: ignore[no-any-return]
         if isinstance(self.solver, SettlingSolver) and self.solver.tolerance is not None:
             return self.solver.settled(self, world, state, controls)
         scheme = static_scheme(self.dt or 0.0, instantaneous=self.viscoelastic == "instantaneous")

@@ -35,6 +35,7 @@ from pliant.stepping.minimum_energy.quadratic import IncrementError, StalledErro
 from pliant.stepping.minimum_energy.shapes import inverted_cells
 from pliant.world import State, World
 from pliant.world.belonging import check_belongs
+from pliant.world.copies import Copies
 
 EASY_ITERATIONS = 7
 """Iterations up to which a load increment was easy, so that the next may be longer."""
@@ -135,6 +136,8 @@ class Geometric:
         """The configuration reached from `state` and what it took; `state` is left as it is. Where the load path ends
         early, the `result` of the `ConvergenceError` is the last configuration that was accepted.
         """
+        if isinstance(world, Copies):
+            return world.step(self, state, controls)  # type: ignore[no-any-return]
         _check(world)
         check_belongs(state, world)
         values = world.controls(controls)
