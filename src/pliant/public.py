@@ -41,12 +41,8 @@ from pliant.world import Scene, State, World
 from pliant.world.changed import changed
 
 if TYPE_CHECKING:
-<<<<<<< HEAD
     from pliant import gradients, hybrid, identification, optimization, reduction
-=======
-    from pliant import gradients, hybrid, identification, reduction
     from pliant.batch import Batch
->>>>>>> d5c878fa (Batches: copies of a world with their own states, controls and numbers, stepped by every stepper over all cores with the bits of each copy alone)
     from pliant.gradients import Gradient, Sensitivities, gradient, losses, outputs, parameters, sensitivities
     from pliant.identification import identify
     from pliant.optimization import Optimized, optimize, variables
