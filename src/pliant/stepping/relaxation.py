@@ -14,6 +14,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from pliant.core.errors import ConvergenceError, InfeasibleError, SingularError
+from pliant.core.immutable import evolve
 from pliant.core.types import FloatArray
 from pliant.stepping.bodies import largest, relative_motions
 from pliant.stepping.equilibrium import Equilibrium
@@ -60,7 +61,7 @@ class Relaxation:
                 break
             if not self._step():
                 if self._damping > MOST_DAMPING:
-                    return False
+                    break
                 continue
             if self._reached < end or self._motion > tried or self._damping > NEARLY_STATIC:
                 continue
@@ -88,7 +89,9 @@ class Relaxation:
             return self._shorter(SLOWER)
         if not equilibrium.stable:
             self._damping *= SLOWER
+            tried = equilibrium.step
             self._restore()
+            equilibrium.step = evolve(tried, iterations=equilibrium.step.iterations)  # says what the load stopped at
             return False
         bodies, scale = correction.step.bodies, 1.0
         moved = bodies.moved(correction.dx)
