@@ -24,6 +24,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from pliant.core.errors import FileFormatError, InputError, PliantError
+from pliant.core.interrupts import answer_interrupts, interrupts_wait
 from pliant.core.provenance import provenance
 from pliant.core.replacing import replacing
 
@@ -60,8 +61,11 @@ def write_archive(
     header: Mapping[str, Any] | None = None,
     compress: bool = True,
 ) -> Path:
-    """Write `arrays` by name and `header` (JSON values) to `path` (.npz) and return the path."""
-    with replacing(path) as part, part.open("w+b") as stream:
+    """Write `arrays` by name and `header` (JSON values) to `path` (.npz) and return the path.
+
+    Ctrl-C is answered between two arrays: `ZipFile` closes itself where it is interrupted, and may raise there.
+    """
+    with interrupts_wait(), replacing(path) as part, part.open("w+b") as stream:
         own = {"made": provenance(), **(header or {})}
         write_stream(stream, format_tag, arrays, header=own, compress=compress)
     return Path(path)
@@ -89,6 +93,7 @@ def write_stream(
                 raise InputError(f"{name!r} must be an array of numbers to be saved, got {value!r:.200}")
             with archive.open(f"{name}.npy", "w", force_zip64=True) as entry:
                 np.lib.format.write_array(entry, array, allow_pickle=False)  # type: ignore[no-untyped-call]
+            answer_interrupts()
         archive.close()
     except BaseException:
         # The part written is discarded. ZipFile closes itself at its end, which raises where an entry was interrupted.

@@ -15,6 +15,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from pliant.core.errors import InputError
+from pliant.core.interrupts import undisturbed
 
 _PART = ".part"
 _NAME = 40
@@ -40,7 +41,7 @@ def replacing(path: str | Path) -> Iterator[Path]:
         for file in sorted(written, key=lambda file: file == scratch / target.name):  # the one asked for comes last
             _move(file, target.parent / file.relative_to(scratch))
     finally:
-        shutil.rmtree(scratch, ignore_errors=True)
+        undisturbed(shutil.rmtree, scratch, True)  # interrupted, it closes a folder twice: an OSError over the Ctrl-C
 
 
 def replace_text(path: str | Path, text: str) -> None:
