@@ -12,7 +12,7 @@ from packaging.requirements import Requirement
 
 PAGE = Path(__file__).with_name("licences.md")
 START, END = "<!-- licences: start -->", "<!-- licences: end -->"
-EXTRAS = ("hybrid", "mesh", "plot", "stream", "sweep", "viewer")
+EXTRAS = ("cluster", "gpu", "gym", "hybrid", "mesh", "plot", "stream", "sweep", "viewer")
 _FAMILIES = {
     r"AGPL|Affero": "AGPL", r"LGPL|Lesser": "LGPL", r"\bGPL|General Public": "GPL", r"MPL|Mozilla": "MPL",
     r"Apache": "Apache", r"BSD": "BSD", r"\bMIT\b|Expat": "MIT", r"\bISC\b": "ISC", r"PSF|Python Software": "PSF",
