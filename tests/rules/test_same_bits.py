@@ -64,8 +64,15 @@ def _compare(found, recorded, tolerance):
     """Norms and projections agree to `tolerance` of the largest norm in the run that positions, or arrays of their own
     kind, have: velocities of what rests are nothing but rounding.
     """
-    assert [line[:2] for line in found] == [line[:2] for line in recorded]
+    assert [_size(*line) for line in found] == [_size(*line) for line in recorded]
     scale = {kind: max(line[2] for line in recorded if line[0] in ("q", kind)) for kind in ("q", "v", "lam")}
     for (kind, _, *values), (_, _, *known) in zip(found, recorded, strict=True):
         allowed = max(tolerance, SHARED) if kind == "lam" else tolerance
         assert np.allclose(values, known, rtol=0.0, atol=allowed * scale[kind]), kind
+
+
+def _size(kind, count, norm, *_):
+    """Kind and length of an array. Forces of a reduced world that nothing touches have no length to compare: as many
+    modes as a factorization found, and which one a random start ends in follows its rounding.
+    """
+    return (kind, None) if kind == "lam" and norm == 0.0 else (kind, count)
