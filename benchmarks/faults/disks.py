@@ -35,8 +35,8 @@ def limited_trial(seed: int, folder: Path) -> str | None:
 
 
 def full_trial(seed: int, folder: Path) -> str | None:
-    """A file system of 256 kB with too little room (ENOSPC), mounted for the trial; needs root."""
-    with Mounted(folder / "small", "size=256k") as small:
+    """A file system of 1 MB with too little room (ENOSPC), mounted for the trial; needs root."""
+    with Mounted(folder / "small", "size=1m") as small:
         return in_child(partial(_no_room, seed, small)) or None
 
 
