@@ -15,7 +15,7 @@ import numpy as np
 
 import pliant as pl
 from benchmarks.faults.children import in_child
-from benchmarks.faults.works import EXPORTS, KERNELS, WORKS, compile_kernels, motion, world
+from benchmarks.faults.works import EXPORTS, KERNELS, WORKS, compile_kernels, kernel_module, motion, world
 from pliant.core import kernels
 from pliant.core.errors import PliantError
 
@@ -134,7 +134,7 @@ def cache_without_room_trial(seed: int, folder: Path) -> str | None:
         _, most = resource.getrlimit(resource.RLIMIT_FSIZE)
         size = int(np.random.default_rng(seed).uniform(200, 9000))
         WORKS["warm-up"].prepare(folder, seed)
-        (folder / "faulty_kernels.py").write_text(_source())
+        kernel_module(folder)  # its source is written before the disk is full
         resource.setrlimit(resource.RLIMIT_FSIZE, (size, most))
         compile_kernels(folder, seed)
         resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
@@ -146,12 +146,6 @@ def cache_without_room_trial(seed: int, folder: Path) -> str | None:
         return f"left in the cache: {left}" if left else None
 
     return in_child(work) or None
-
-
-def _source() -> str:
-    from benchmarks.faults.works import SOURCE
-
-    return SOURCE
 
 
 class Mounted:
