@@ -2,6 +2,7 @@
 
 import socket
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -197,3 +198,10 @@ def test_what_is_refused(tmp_path):
         bad.write_text(text)
         with pytest.raises(pl.InputError, match=match):
             stream.read(bad)
+
+
+def test_a_port_is_opened_by_its_name_and_rate(monkeypatch):
+    opened = []
+    monkeypatch.setitem(sys.modules, "serial", SimpleNamespace(Serial=lambda *given: opened.append(given)))
+    stream.SerialSink("/dev/ttyUSB0", 9600)
+    assert opened == [("/dev/ttyUSB0", 9600)]

@@ -1,5 +1,6 @@
 """Archives: whole or not at all, without pickle, with a format that is checked."""
 
+import io
 import json
 import os
 import sys
@@ -230,3 +231,13 @@ def test_arrays_by_columns_come_back_as_they_were(tmp_path):
     _, arrays = read_archive(tmp_path / "a.npz", "test 1", what="a test")
     np.testing.assert_array_equal(arrays["a"], by_columns)
     np.testing.assert_array_equal(arrays["b"], by_columns.T)
+
+
+def test_bytes_beyond_an_array_are_not_left_unread():
+    stream = io.BytesIO()
+    np.lib.format.write_array(stream, np.arange(3.0))
+    size = stream.seek(0, 2)
+    stream.write(bytes(8))
+    stream.seek(0)
+    with pytest.raises(ValueError, match="24 bytes announced, 32 there"):
+        archive._read_array(stream, size + 8)

@@ -80,6 +80,7 @@ def test_impossible_shapes_are_refused():
         tube(0.02, 0.01, 0.1, cells=(1, 8, 1))
     with pytest.raises(InputError, match="circumference must be ≥ 3"):
         tube(0.01, 0.02, 0.1, cells=(1, 2, 1))
+    assert tube(0.01, 0.02, 0.1, cells=(1, 3, 1)).cell_count == 18
     with pytest.raises(InputError, match="radius must be > 0"):
         cylinder(0.0, 0.1, cells=(1, 1))
 

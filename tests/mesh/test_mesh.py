@@ -194,3 +194,9 @@ def test_copies_through_pickle_stay_read_only(beam):
 def test_what_is_no_rotation_is_refused(matrix):
     with pytest.raises(InputError, match="not a rotation matrix"):
         rotation_matrix(matrix)
+
+
+@pytest.mark.parametrize("vector", [1.0, (1.0, 2.0), np.ones((4, 3))])
+def test_a_translation_is_one_vector(beam, vector):
+    with pytest.raises(InputError, match="vector must have shape"):
+        beam.translated(vector)

@@ -65,3 +65,16 @@ def test_a_chamber_balloons_where_it_is_large_and_grows_fast(before, last, said)
     assert (told is not None) is said
     if said:
         assert f"it has {last:g} times its volume at rest at 2 kPa, {before:g} times" in told
+
+
+@pytest.mark.parametrize(
+    ("tensions", "said"), [([1, 5, 9, 30], True), ([-1, -5, -9, -30], True), ([1, 5, 9, 15], False)]
+)
+def test_a_cable_strains_where_its_force_grows_many_times(tensions, said):
+    """Whichever sign it is recorded with."""
+    rows = SimpleNamespace(spec=SimpleNamespace(name="pull", usual_shortening=0.1))
+    values = np.column_stack([np.zeros(4), tensions])
+    told = cause(SimpleNamespace(constraints=[rows]), [RecordedRows(("pull",), values)])
+    assert (told is not None) is said
+    if said:
+        assert "grew from 1 to 30 N within three steps" in told

@@ -90,3 +90,9 @@ def test_the_plot_has_a_panel_for_each_kind(run, robot, tmp_path):
 def test_points_must_be_markers(run):
     with pytest.raises(pl.InputError, match=r"robot\.tip"):
         run.plot(points={"tip": (0.0, 0.0, 0.0)})
+
+
+@pytest.mark.parametrize("only", [[], [3], ["contact force", None], 3])
+def test_only_takes_names(run, only):
+    with pytest.raises(pl.InputError, match="only must be names of curves"):
+        curves(run, only=only)

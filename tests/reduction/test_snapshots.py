@@ -167,3 +167,11 @@ def test_two_processes_record_the_same():
     here, there = (experiments(world, plan, workers=n, progress=False) for n in (1, 2))
     np.testing.assert_array_equal(here.positions(body), there.positions(body))
     np.testing.assert_array_equal(here.lam, there.lam)
+
+
+def test_a_full_array_has_the_rows_that_are_asked_for(seen):
+    _, body, floor, _, snapshots = seen
+    keys, matrix = snapshots.forces((body, floor))
+    wanted, full = snapshots.force_matrix((body, floor), keys=keys[::-1])
+    np.testing.assert_array_equal(wanted, keys[::-1])
+    np.testing.assert_array_equal(full, matrix.toarray()[::-1])

@@ -6,7 +6,7 @@ import pytest
 
 import pliant as pl
 from pliant.solvers.inverse import QpccProblem
-from pliant.solvers.inverse.quadratic import FREE, INFEASIBLE, SOLVED, solve_scaled
+from pliant.solvers.inverse.quadratic import EQUAL, FREE, INFEASIBLE, SOLVED, _without_redundant, solve_scaled
 
 
 def solved(H, f, A, row_lower, row_upper, lower=-np.inf, upper=np.inf):
@@ -100,3 +100,13 @@ def test_a_row_that_almost_cancelled_is_a_row_and_one_that_did_is_none():
     assert x[0] + duals[0] + A[:, 0] @ duals[1:] == pytest.approx(0.0, abs=1e-9)
     *_, flag, _ = solve_scaled(np.eye(1), np.zeros(1), A, np.array([-FREE, 4e-8, 1e-3]), np.full(3, FREE))
     assert flag == -1
+
+
+def test_of_equalities_that_depend_on_each_other_an_independent_set_is_met():
+    A = np.array([[1.0, 1.0, 0.0], [2.0, 2.0, 0.0], [0.0, 0.0, 1.0]])
+    b = np.array([1.0, 2.0, 3.0])
+    limits = [np.concatenate([np.full(3, free), b]) for free in (-FREE, FREE)]
+    sense = np.array([0, 0, 0, EQUAL, EQUAL, EQUAL], np.int32)
+    x, _, flag, _ = _without_redundant(np.eye(3), np.zeros(3), A, *limits, sense)
+    assert flag == SOLVED
+    np.testing.assert_allclose(x, [0.5, 0.5, 3.0], atol=1e-9)
