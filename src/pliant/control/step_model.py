@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import linalg
 
-from pliant.actuators.limits import Command
 from pliant.constraints import forces_of
 from pliant.constraints.rows import COMPLIANT
 from pliant.control.kinematics import holds
@@ -56,48 +55,67 @@ def mode_count(world: World) -> int:
     return sum(model.subspace.size for model in world.models)  # type: ignore[attr-defined]
 
 
+class ReducedStep:
+    """The linear model of the step of `dt` (s) that ended in `after` under checked `controls`; `watchers` are rows beside
+    those of the world. `along` (rows, k) are the gradients of all rows by the modes, and `held` the rows that hold.
+    """
+
+    def __init__(self, world: World, after: State, controls: Any, dt: float, watchers: Sequence[Any]) -> None:
+        moving = StepBodies.begin(world, after, euler_scheme(dt), controls)
+        trials: Any = moving.trials
+        systems: Any = moving.linearized(Tangent.EXACT)[0]
+        self.dt, self.A = dt, _diagonal([system.A for system in systems])
+        self._mass = _diagonal([system.here.mass for system in systems])
+        self._resistance = _diagonal([trial.resistance() for trial in trials])
+        self.motions = [system.here.motions for system in systems]
+        self.assembly = moving.assembled(watchers)
+        rows = self.assembly.rows
+        self.along = np.hstack([own @ motions for own, motions in zip(rows.H, self.motions, strict=True)])
+        stays = holds(rows, forces_of(rows.key, after.keys, after.lam))
+        count = len(self.assembly.slices) - len(watchers)
+        places = self.assembly.slices[count:]
+        self.seen = np.concatenate([np.zeros(0, int), *(np.arange(place.start, place.stop) for place in places)])
+        stays[self.seen] = False
+        self.held = np.flatnonzero(stays)
+        soft = np.where(rows.law[self.held] == COMPLIANT, rows.upper[self.held], 0.0)
+        try:
+            self._Y = np.linalg.solve(self.A, self.along[self.held].T)
+        except np.linalg.LinAlgError as error:
+            raise ConvergenceError("the matrix of a predicted step is singular: take a smaller dt") from error
+        self._W = self.along[self.held] @ self._Y + np.diag(soft)
+
+    def advance(
+        self, z: FloatArray, rates: FloatArray, push: FloatArray, gaps: FloatArray | None = None
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """z⁺ and its rates, (k, c) each, and λ of the rows that hold (held, c), of changes z and `rates` of the start, of
+        the forces along the modes `push`, (k, c) each, and of the targets `gaps` (held, c) of the rows that hold.
+        """
+        end = np.linalg.solve(self.A, self._resistance @ z + self._mass @ rates / self.dt + push)
+        wanted = -self.along[self.held] @ end
+        if gaps is not None:
+            wanted += gaps
+        lam = np.linalg.lstsq(self._W, wanted, rcond=1e-10)[0] if len(self.held) else wanted
+        end = end + self._Y @ lam
+        return end, (end - z) / self.dt, lam
+
+
 def step_model(
     world: World, after: State, controls: Any, dt: float, inputs: Sequence[Any], watchers: Sequence[Any]
 ) -> StepModel:
-    """The linear model of the step of `dt` (s) that ended in `after` under checked `controls`. `inputs` are actuators
-    with a command in them, `watchers` the rows of the outputs.
-    """
-    moving = StepBodies.begin(world, after, euler_scheme(dt), controls)
-    trials: Any = moving.trials
-    systems: Any = moving.linearized(Tangent.EXACT)[0]
-    A = _diagonal([system.A for system in systems])
-    M = _diagonal([system.here.mass for system in systems])
-    R = _diagonal([trial.resistance() for trial in trials])
-    assembly = moving.assembled(watchers)
-    rows = assembly.rows
-    along = np.hstack([own @ system.here.motions for own, system in zip(rows.H, systems, strict=True)])
-    stays = holds(rows, forces_of(rows.key, after.keys, after.lam))
-    driven = np.array([assembly.slices[world.constraint_index(each)].start for each in inputs], int)
-    by_force = np.array([isinstance(c, Command) and c.by_force for c in map(controls.get, inputs)], bool)
-    places = assembly.slices[len(assembly.slices) - len(watchers) :]
-    seen = np.concatenate([np.arange(place.start, place.stop) for place in places])
-    stays[seen] = False
-    stays[driven[by_force]] = False
-    k, held = len(A), np.flatnonzero(stays)
-    right = np.hstack([R, M / dt, (along[driven] * by_force[:, None]).T, along[held].T])
-    try:
-        solved = np.linalg.solve(A, right)
-    except np.linalg.LinAlgError as error:
-        raise ConvergenceError("the matrix of a predicted step is singular: take a smaller dt") from error
-    free, Y = solved[:, : right.shape[1] - len(held)], solved[:, right.shape[1] - len(held) :]
-    if len(held):
-        W = along[held] @ Y + np.diag(np.where(rows.law[held] == COMPLIANT, rows.upper[held], 0.0))
-        wanted = -along[held] @ free
-        at = {int(row): place for place, row in enumerate(held)}
-        for j, row in enumerate(driven):
-            if not by_force[j] and int(row) in at:
-                wanted[at[int(row)], 2 * k + j] += 1.0
-        free = free + Y @ np.linalg.lstsq(W, wanted, rcond=1e-10)[0]
-    ends = np.vstack([free, free / dt])
-    ends[k:, :k] -= np.eye(k) / dt
-    return StepModel(ends[:, : 2 * k], ends[:, 2 * k :], along[seen])
+    """The linear model of a step by the commands of `inputs`, which are in `controls`, with the outputs `watchers`."""
+    step = ReducedStep(world, after, controls, dt, watchers)
+    k, count = len(step.A), len(inputs)
+    z, rates, push = np.eye(k, 2 * k + count), np.eye(k, 2 * k + count, k), np.zeros((k, 2 * k + count))
+    gaps, at = np.zeros((len(step.held), 2 * k + count)), {int(row): place for place, row in enumerate(step.held)}
+    for j, each in enumerate(inputs):
+        row = step.assembly.slices[world.constraint_index(each)].start
+        if controls[each].by_force:
+            push[:, 2 * k + j] = step.along[row]
+        elif row in at:  # a slack cable changes nothing
+            gaps[at[row], 2 * k + j] = 1.0
+    ends = np.vstack(step.advance(z, rates, push, gaps)[:2])
+    return StepModel(ends[:, : 2 * k], ends[:, 2 * k :], step.along[step.seen])
 
 
 def _diagonal(blocks: Sequence[FloatArray]) -> FloatArray:
     return blocks[0] if len(blocks) == 1 else np.asarray(linalg.block_diag(*blocks))
-

@@ -104,6 +104,10 @@ class Sensors:
         parts = np.split(rows, ends[:-1])
         return {each: part.reshape(each.base_shape) for each, part in zip(self.measurements, parts, strict=True)}
 
+    def size(self, sensor: Measurement) -> int:
+        """Number of values of a sensor."""
+        return _size(sensor)
+
     def predicted(self, info: Any) -> FloatArray:
         """What the model reads at the end of a step, (s,)."""
         made, q = [], info.advanced.q
