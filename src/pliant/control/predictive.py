@@ -126,7 +126,7 @@ class Predictive:
         actuator.
         """
         check_belongs(state, self.world)
-        values = self.world.controls(controls)
+        values: Any = self.world.controls(controls)
         for each in self.actuators:
             if not isinstance(values.get(each), Command):
                 raise InputError(f"{each.name!r} has no command at the start of predictive control: give it one")
@@ -225,7 +225,7 @@ class Predictive:
         for k in range(self.horizon):
             controls = self._commands(plan.controls, inputs[k], plan.by_force)
             state, _ = self._stepper(self.world, state, controls)
-            values = self.world.controls(controls) | self._origins
+            values = dict(self.world.controls(controls)) | self._origins
             model = step_model(self.world, state, values, self.dt, self.actuators, self._rows)
             moved[:, : k * width] = model.F @ moved[:, : k * width]
             moved[:, k * width : (k + 1) * width] = model.G

@@ -56,8 +56,8 @@ def mode_count(world: World) -> int:
 
 
 class ReducedStep:
-    """The linear model of the step of `dt` (s) that ended in `after` under checked `controls`; `watchers` are rows beside
-    those of the world. `along` (rows, k) are the gradients of all rows by the modes, and `held` the rows that hold.
+    """The linear model of the step of `dt` (s) that ended in `after` under checked `controls`; `watchers` are rows
+    beside those of the world. `along` (rows, k) are gradients of all rows by the modes, `held` the rows that hold.
     """
 
     def __init__(self, world: World, after: State, controls: Any, dt: float, watchers: Sequence[Any]) -> None:
@@ -87,8 +87,8 @@ class ReducedStep:
     def advance(
         self, z: FloatArray, rates: FloatArray, push: FloatArray, gaps: FloatArray | None = None
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """z⁺ and its rates, (k, c) each, and λ of the rows that hold (held, c), of changes z and `rates` of the start, of
-        the forces along the modes `push`, (k, c) each, and of the targets `gaps` (held, c) of the rows that hold.
+        """z⁺ and its rates, (k, c) each, and λ (held, c) of the rows that hold, under changes of the start, z and
+        `rates`, of the forces along the modes, `push`, (k, c) each, and of the targets of these rows, `gaps` (held, c).
         """
         end = np.linalg.solve(self.A, self._resistance @ z + self._mass @ rates / self.dt + push)
         wanted = -self.along[self.held] @ end

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -205,7 +205,9 @@ def _unknowns(problem: Problem, result: Result) -> tuple[_Unknowns, tuple[str, .
     pushes: list[tuple[int, FloatArray]] = []
     names: list[str] = []
     for one, place in problem.points:
-        pushes += [(place.index, row) for row in place.map.pull_back_along(q[place.index], one.directions[None]).toarray()]
+        pushes += [
+            (place.index, row) for row in place.map.pull_back_along(q[place.index], one.directions[None]).toarray()
+        ]
         names += [f"{one.name} along ({', '.join(f'{x:.3g}' for x in row)})" for row in one.directions]
     if problem.push is not None and spot is not None:
         spec, skin = problem.push
@@ -226,7 +228,7 @@ def _unknowns(problem: Problem, result: Result) -> tuple[_Unknowns, tuple[str, .
 
 def _axes(spot: Spot, q: FloatArray) -> FloatArray:
     """Directions (c, 3) of the components of the push."""
-    return np.eye(3) if spot.size is None else spot._replace(size=1.0).at(q)[None]
+    return np.eye(3) if spot.size is None else replace(spot, size=1.0).at(q)[None]
 
 
 def _tangents(corners: FloatArray) -> FloatArray:

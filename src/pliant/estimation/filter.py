@@ -1,8 +1,8 @@
 """`pl.estimation.Filter`: external forces, shape and velocities of a robot in motion, from what its sensors read.
 
 An extended Kalman filter on the steps of implicit Euler. Its errors x = (δq, δv, δf) have the covariance P = L Lᵀ; a
-step carries the columns of L on by its tangent (`estimation.motion`), forces drift as random walks, and a reading y with
-the noise R corrects, with Y = ∂y/∂x L,
+step carries the columns of L on by its tangent (`estimation.motion`), forces drift as random walks, and a reading y
+with the noise R corrects, with Y = ∂y/∂x L,
 
     x ← L M⁻¹ Yᵀ R⁻¹ (ŷ − y),     L ← L M^(−1/2),     M = 1 + Yᵀ R⁻¹ Y
 
@@ -167,11 +167,13 @@ class Filter:
     def __call__(
         self, belief: Belief, controls: Mapping[Any, Any] | None = None, readings: Mapping[Any, Any] | None = None
     ) -> Belief:
-        """The belief a step later, under known `controls` of the step and `readings` at its end: sensor → value with NaN
-        at gaps; None: nothing was read.
+        """The belief a step later, under known `controls` of the step and `readings` at its end: sensor → value with
+        NaN at gaps; None: nothing was read.
         """
         problem, size = self.problem, 2 * self.motion.size
-        stepper = ImplicitEuler(self.dt, tolerance=self.tolerance, solver=WithLoads(problem.loads(Guess(belief.forces, None))))
+        stepper = ImplicitEuler(
+            self.dt, tolerance=self.tolerance, solver=WithLoads(problem.loads(Guess(belief.forces, None)))
+        )
         state, info = stepper(self.world, belief.state, controls)
         k = len(belief.forces)
         walk = np.zeros((k, k)) if not self.drift else self.drift * np.sqrt(self.dt) * np.eye(k)

@@ -113,8 +113,8 @@ class Push:
         object.__setattr__(self, "body", self.body.body if isinstance(self.body, Robot) else self.body)
         if not isinstance(self.body, Volume):
             raise InputError(
-                f"{self.name!r} is looked for on the surface of a pl.Volume, got {self.body!r:.60}; on other bodies give "
-                "pl.estimation.PointForce at the places that are possible"
+                f"{self.name!r} is looked for on the surface of a pl.Volume, got {self.body!r:.60}; on other bodies "
+                "give pl.estimation.PointForce at the places that are possible"
             )
         positive(f"deviation of {self.name!r}", self.deviation, unit="N")
         if self.along not in ("normal", "any"):
@@ -128,8 +128,8 @@ class Push:
         model = world.models[index]
         assert isinstance(model, VolumeModel)
         triangles = model.mesh.surface().triangles
-        fixed = model.constrained.reshape(-1, 3).all(axis=1)
-        chosen = ~fixed[triangles].all(axis=1)
+        fixed: Any = np.asarray(model.constrained).reshape(-1, 3).all(axis=1)
+        chosen: Any = ~fixed[triangles].all(axis=1)
         if self.region is not None:
             chosen &= self.region.select(model.spec.mesh.points)[triangles].all(axis=1)
         if not chosen.any():
@@ -158,4 +158,6 @@ def check_forces(forces: Any, owner: str) -> None:
         if not isinstance(each, (PointForce, Push)):
             raise InputError(f"{each!r:.60} is no pl.estimation.PointForce or pl.estimation.Push")
     if sum(isinstance(each, Push) for each in forces) > 1:
-        raise InputError("one push at an unknown place is looked for at a time: give pl.estimation.PointForce for others")
+        raise InputError(
+            "one push at an unknown place is looked for at a time: give pl.estimation.PointForce for others"
+        )

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 import numpy as np
 from scipy import sparse
@@ -34,14 +34,16 @@ class Load(Protocol):
         """Its generalized force (unknowns,), N (and N·m), with the body at q."""
 
 
-class Place(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Place:
     """Points of the body `index`."""
 
     index: int
     map: PointMap
 
 
-class PointLoad(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class PointLoad:
     """A dead force (3,), N, at a place."""
 
     place: Place
@@ -57,7 +59,8 @@ class PointLoad(NamedTuple):
         return np.asarray(self.place.map.pull_back_row(q, self.force[None]).toarray()).ravel()
 
 
-class NodalLoad(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class NodalLoad:
     """Dead forces on the nodes of a volume, flat (3 n,), N."""
 
     index: int
@@ -104,7 +107,8 @@ class Skin:
         return build_tree(corners.min(axis=1), corners.max(axis=1))
 
 
-class Spot(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Spot:
     """A push on the triangle of `nodes` (3,) of the body `index`, at barycentric `weights` (3,): of `force` (3,) N, or,
     where `size` (N) is not None, along the inward normal.
     """

@@ -39,7 +39,7 @@ class Found(NamedTuple):
 
 
 def normal_pushes(J: FloatArray, r: FloatArray, inward: FloatArray, deviation: float) -> Found:
-    """The best normal push in each triangle; J (t, 3, 3, s) are readings by corner and axis, `inward` (t, 3) normals."""
+    """The best normal push in each triangle; J (t, 3, 3, s) are readings by corner and axis."""
     M = np.einsum("tcas,ta->tcs", J, inward)
     gram = np.einsum("tcs,tds->tcd", M, M) + 1.0 / deviation**2  # the prior is one of the sum of w
     right = M @ r

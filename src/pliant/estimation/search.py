@@ -126,8 +126,8 @@ class Search:
     def _checked(self, results: list[Result]) -> Result:
         if not results:
             raise ConvergenceError(
-                "no equilibrium was found under any of the forces that would explain the readings: check units, controls "
-                "and places"
+                "no equilibrium was found under any of the forces that would explain the readings: check units, "
+                "controls and places"
             )
         best = min(results, key=lambda each: each.cost)
         return best._replace(rounds=self._rounds)
@@ -172,13 +172,13 @@ class Search:
         return shape
 
     def _towards(self, shape: Shape, wanted: tuple[Load, ...]) -> Shape | None:
-        """The equilibrium under `wanted`, or under a fraction of the change to it, that explains the readings better."""
+        """The equilibrium under `wanted`, or under a fraction of the change to it, that fits better."""
         fraction = 1.0
         now, then = summed(shape.loads, shape.state.q), summed(wanted, shape.state.q)
         while fraction >= LEAST_FRACTION:
             mixed = tuple(
-                NodalLoad(index, (1.0 - fraction) * now.get(index, 0.0) + fraction * then.get(index, 0.0))
-                for index in {*now, *then}
+                NodalLoad(index, np.asarray((1.0 - fraction) * now.get(index, 0.0) + fraction * then.get(index, 0.0)))
+                for index in sorted({*now, *then})
             )
             try:
                 found = self.settled(shape.state, mixed)
@@ -197,16 +197,17 @@ class Search:
         found, guesses, _ = self._best(self._responses(shape), shape)
         assert found is not None
         rest = np.einsum("tc,tca->ta", found.weights, skin.model.rest[skin.triangles])
-        apart, taken = APART * skin.length, []
+        apart = APART * skin.length
+        taken: list[int] = []
         for k in np.argsort(found.cost):
             if all(np.linalg.norm(rest[k] - rest[j]) > apart for j in taken):
-                taken.append(k)
+                taken.append(int(k))
             if len(taken) == CANDIDATES:
                 break
-        return [guesses(int(k)) for k in taken]
+        return [guesses(k) for k in taken]
 
     def _best(self, responses: Responses, shape: Shape) -> tuple[Found | None, Any, Any]:
-        """The best push of each triangle in the linear model, the guess for a triangle, and the cost of a guess there."""
+        """The best push of each triangle in the linear model; the guess for a triangle, and the cost of that."""
         problem = self.problem
         r = (self.readings - self._unloaded(responses, shape))[self.seen] * self.scale
         J0 = problem.columns(responses, shape.state.q)

@@ -57,7 +57,8 @@ class Sensors:
     @classmethod
     def of(cls, world: World, measurements: Sequence[Measurement]) -> Sensors:
         """Those of `measurements`, checked."""
-        markers, actuators = {}, {}
+        markers: dict[Measurement, MarkerRows] = {}
+        actuators: dict[Measurement, int] = {}
         for each in measurements:
             if isinstance(each, Markers):
                 markers[each] = _marker_rows(world, each)
@@ -93,7 +94,7 @@ class Sensors:
             made.append(array.ravel())
         if given:
             raise InputError(f"{shown(next(iter(given)))} is no sensor of this estimator")
-        found = np.concatenate(made)
+        found: FloatArray = np.concatenate(made)
         if np.isnan(found).all():
             raise InputError("all readings are gaps (NaN): there is nothing to estimate from")
         return found
@@ -142,7 +143,9 @@ class Responses:
             row = assembly.slices[sensors.actuators[each]].start
             holds, by_force = row in held, isinstance(each, ActuatorForce)
             if holds == by_force:
-                rows.append(_force_response(model, held[row]) if holds else model.constrained(dense(model.rows, [row])[0]))
+                rows.append(
+                    _force_response(model, held[row]) if holds else model.constrained(dense(model.rows, [row])[0])
+                )
             else:  # what is commanded, or a slack cable: nothing changes it
                 rows.append(np.zeros(sum(model.sizes)))
         return cls(model, np.array(rows), np.cumsum((0, *model.sizes)))
@@ -152,7 +155,7 @@ class Responses:
         S = spot.stiffness(q)
         if not S.any():
             return self
-        own = int(self.ends[spot.index]) + spot.unknowns()
+        own: IndexArray = int(self.ends[spot.index]) + spot.unknowns().astype(np.int64)
         V = np.stack([self.model.constrained(np.eye(1, self.G.shape[1], int(k))[0]) for k in own])
         turned = S @ np.linalg.inv(np.eye(9) - V[:, own] @ S) @ V
         return replace(self, G=self.G + self.G[:, own] @ turned, turned=(own, turned))
@@ -189,8 +192,8 @@ def _size(measurement: Measurement) -> int:
 def _marker_rows(world: World, markers: Markers) -> MarkerRows:
     if markers.turns or markers.frame is not None:
         raise InputError(
-            f"{markers.label!r} have offsets or a frame that is to be registered, which an estimator does not know: give "
-            "points where the markers are, and register them first, pl.recordings.register"
+            f"{markers.label!r} have offsets or a frame that is to be registered, which an estimator does not know: "
+            "give points where the markers are, and register them first, pl.recordings.register"
         )
     index = world.index(markers.body)
     points = world.models[index].embed(markers.points, what=f"a marker of {markers.label!r}", placed=markers.placed)
