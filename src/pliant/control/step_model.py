@@ -24,6 +24,7 @@ from pliant.core.types import FloatArray
 from pliant.materials import Tangent
 from pliant.models.scheme import euler_scheme
 from pliant.reduced import SubspaceModel
+from pliant.reduced.chart import CurvedChart
 from pliant.stepping.bodies import StepBodies
 from pliant.world import State, World
 
@@ -46,6 +47,11 @@ def check_reduced(world: World, owner: str) -> None:
             )
         if model.chart.rigid:
             raise InputError(f"{owner} needs bodies with supports, but {model.name!r} is free")
+        if isinstance(model.chart, CurvedChart):
+            raise InputError(
+                f"{owner} needs linear subspaces, but {model.name!r} moves on a curved one, whose tangent is not exact: "
+                "reduce it with curvature=False"
+            )
     if world.remembers:
         raise InputError(f"a body has a material with memory, whose stresses {owner} does not know")
 

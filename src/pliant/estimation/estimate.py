@@ -36,6 +36,8 @@ LEVEL = 0.95
 """Probability of the places among which another one is reported, and with which intervals of `report` cover."""
 APART = 0.03
 """Distance over the length of the body below which two places of a push are not told apart in a report."""
+UNFINISHED = 1.0
+"""Decrease of the cost, in squares of deviations, that a search may leave without a warning."""
 UNEXPLAINED = 1e-4
 """Probability of a misfit as large as the one found, below which a warning says that the model does not explain it."""
 
@@ -185,6 +187,11 @@ def estimate(problem: Problem, result: Result, readings: FloatArray) -> Estimate
     misfit = float(np.sum((left[seen] / noise[seen]) ** 2))
     felt = _felt(problem, result, covariance)
     said = _warnings(names, felt, covariance, unknowns.deviation, free, misfit, int(seen.sum()))
+    if result.left > UNFINISHED:
+        said.append(
+            f"the search ended where its linear model promises {result.left:.2g} squares of deviations less, at a "
+            "switch of contacts or cables, or after max_rounds: the deviations are those of one side of it"
+        )
     for text in said:
         warnings.warn(text, PliantWarning, stacklevel=4)
     return Estimate(

@@ -176,8 +176,8 @@ class Filter:
         )
         state, info = stepper(self.world, belief.state, controls)
         k = len(belief.forces)
-        walk = np.zeros((k, k)) if not self.drift else self.drift * np.sqrt(self.dt) * np.eye(k)
-        errors = np.hstack([belief.root[:size], np.zeros((size, k))])
+        walk = self.drift * np.sqrt(self.dt) * np.eye(k, k if self.drift else 0)
+        errors = np.hstack([belief.root[:size], np.zeros((size, walk.shape[1]))])
         forces = np.hstack([belief.root[size:], walk])
         places = [(place, one.directions) for one, place in problem.points]
         ends, Y = self.motion.carried(info, problem.sensors, places, errors, forces)

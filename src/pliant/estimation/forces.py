@@ -95,7 +95,8 @@ class Push:
         Standard deviation of the force before anything is measured, N: the size of forces that are expected. All places
         are equally probable.
     along
-        "normal": it presses against the surface where it stands, without friction. "any": a force of any direction.
+        "normal": it presses against the surface where it stands, without friction. "any": a force of any direction into the
+        body.
     resolution
         Distance of the points at which forces of "any" direction are compared, m; None: a fiftieth of the body.
     """

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from pliant.constraints import Assembly
-from pliant.control.step_model import ReducedStep, mode_count
+from pliant.control.step_model import ReducedStep, check_reduced, mode_count
 from pliant.core.errors import InputError
 from pliant.core.immutable import evolve
 from pliant.core.types import FloatArray
@@ -66,6 +66,7 @@ class ReducedMotion:
     """Over the modes of all bodies."""
 
     def __init__(self, world: World) -> None:
+        check_reduced(world, "a filter")
         self.world, self.size = world, mode_count(world)
 
     def carried(

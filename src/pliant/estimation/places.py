@@ -21,7 +21,7 @@ from pliant.estimation.loads import Skin
 
 CORNERS = tuple(set_ for size in (1, 2, 3) for set_ in combinations(range(3), size))
 """Corners that carry a push: inside a triangle, on an edge, at a corner."""
-IMPROVED, ROUNDS = 12, 30
+IMPROVED, ROUNDS = 40, 30
 """Places whose force of any direction is improved, and how often."""
 
 
@@ -60,16 +60,17 @@ def normal_pushes(J: FloatArray, r: FloatArray, inward: FloatArray, deviation: f
     return Found(np.arange(t, dtype=np.int32), cost, weights, total[:, None] * inward)
 
 
-def any_pushes(J: FloatArray, r: FloatArray, deviation: float, divisions: int) -> Found:
-    """The best force of any direction in each triangle, compared at `divisions`² points of it."""
-    t, best = len(J), np.full(len(J), np.inf)
-    weights, force = np.full((t, 3), 1.0 / 3.0), np.zeros((t, 3))
+def any_pushes(J: FloatArray, r: FloatArray, inward: FloatArray, deviation: float, divisions: int) -> Found:
+    """The best force of any direction into the body in each triangle, compared at `divisions`² points of it."""
+    t, nothing = len(J), float(r @ r)
+    best, weights, force = np.full(t, nothing), np.full((t, 3), 1.0 / 3.0), np.zeros((t, 3))
     for beta in lattice(divisions):
         cost, f = _forces(np.einsum("c,tcas->tas", beta, J), r, deviation)
-        better = cost < best
+        better = (cost < best) & (np.einsum("ta,ta->t", f, inward) > 0.0)
         best[better], force[better], weights[better] = cost[better], f[better], beta
     for k in np.argsort(best)[:IMPROVED]:
-        best[k], weights[k], force[k] = _improved(J[k], r, deviation, weights[k], force[k], best[k])
+        if best[k] < nothing:
+            best[k], weights[k], force[k] = _improved(J[k], r, inward[k], deviation, weights[k], force[k], best[k])
     return Found(np.arange(t, dtype=np.int32), best, weights, force)
 
 
@@ -93,7 +94,7 @@ def _forces(M: FloatArray, r: FloatArray, deviation: float) -> tuple[FloatArray,
 
 
 def _improved(
-    J: FloatArray, r: FloatArray, deviation: float, beta: FloatArray, force: FloatArray, cost: float
+    J: FloatArray, r: FloatArray, inward: FloatArray, deviation: float, beta: FloatArray, force: FloatArray, cost: float
 ) -> tuple[float, FloatArray, FloatArray]:
     """Gauss–Newton over force and place within one triangle, J (3, 3, s)."""
     for _ in range(ROUNDS):
@@ -111,7 +112,7 @@ def _improved(
             place /= max(1.0, float(place.sum()))
             tried = np.array([1.0 - place.sum(), *place])
             found, f = _forces(np.einsum("c,cas->as", tried, J)[None], r, deviation)
-            if found[0] < cost - 1e-9:
+            if found[0] < cost - 1e-9 and f[0] @ inward > 0.0:
                 break
             size *= 0.5
         else:

@@ -39,11 +39,15 @@ NEARBY = 0.25
 """Distance within which a round looks for a better place, over the length of the body."""
 LEAST_FRACTION = 1.0 / 64.0
 """Fraction of a change of forces below which a round gives up."""
+PROMISED = 1.0
+"""Decrease of the cost, in squares of deviations, which a place farther away has to promise to be tried too."""
 SOLVES = 40
 """Linear solves at most for an equilibrium on the way: one that takes more is far, and a smaller change is taken."""
 EXPLAINED = 0.9
 """Probability of a smaller misfit, up to which no other place is tried."""
-SHAPE_ROUNDS = 12
+DAMPED = 0.2
+"""Noise that the readings are taken to have where they are far off, over what they are off: forces stay moderate."""
+SHAPE_ROUNDS = 20
 """Rounds at most in which the shape is found."""
 
 
@@ -71,7 +75,8 @@ class Shape(NamedTuple):
 
 class Result(NamedTuple):
     """A guess with its equilibrium, the linear model about that, the best pushes in it of all triangles, the cost in
-    squares of deviations, and the rounds it took.
+    squares of deviations, and the rounds it took. `left` is the decrease that the linear model promises still, and
+    `elsewhere` its best guess where that is far away and promises more.
     """
 
     guess: Guess
@@ -80,6 +85,8 @@ class Result(NamedTuple):
     found: Found | None
     cost: float
     rounds: int
+    left: float
+    elsewhere: Guess | None = None
 
 
 class Search:
@@ -101,13 +108,19 @@ class Search:
         reached = self._shaped(shape)
         explained = float(stats.chi2.ppf(EXPLAINED, int(self.seen.sum())))
         results: list[Result] = []
-        for candidate in self._candidates(reached):
+        candidates = self._candidates(reached)
+        for _ in range(CANDIDATES):
+            if not candidates:
+                break
+            candidate = candidates.pop(0)
             try:
                 first = self.settled(reached.state, self.problem.loads(candidate))
             except ConvergenceError:
                 continue
             results.append(self._descended(candidate, first))
-            if results[-1].cost <= explained:
+            if results[-1].elsewhere is not None:
+                candidates.insert(0, results[-1].elsewhere)
+            elif results[-1].cost <= explained:
                 break
         return self._checked(results)
 
@@ -161,7 +174,8 @@ class Search:
             J = whole.reshape(len(r), -1, 3)[:, nodes].reshape(len(r), -1)
             P = self.problem.columns(responses, shape.state.q)[self.seen] * self.scale[:, None]
             prior = P * self.problem.deviations**2
-            multipliers = np.linalg.solve(np.eye(len(r)) + spec.deviation**2 * J @ J.T + prior @ P.T, r)
+            damped = max(1.0, DAMPED**2 * self.misfit(shape.y) / len(r))
+            multipliers = np.linalg.solve(damped * np.eye(len(r)) + spec.deviation**2 * J @ J.T + prior @ P.T, r)
             nodal = np.zeros((skin.model.mesh.node_count, 3))
             nodal[nodes] = spec.deviation**2 * (J.T @ multipliers).reshape(-1, 3)
             wanted = (*self.problem.loads(Guess(prior.T @ multipliers, None)), NodalLoad(skin.index, nodal.ravel()))
@@ -223,7 +237,7 @@ class Search:
         if spec.along == "normal":
             found = normal_pushes(corners @ root.T, root @ r, inward, spec.deviation)  # point forces are marginalised
         else:
-            found = any_pushes(corners @ root.T, root @ r, spec.deviation, divided(skin, spec.resolution))
+            found = any_pushes(corners @ root.T, root @ r, inward, spec.deviation, divided(skin, spec.resolution))
 
         def rest(k: int) -> FloatArray:
             return np.asarray(r - np.einsum("c,cas,a->s", found.weights[k], corners[k], found.force[k]))
@@ -250,7 +264,13 @@ class Search:
             found, guesses, costs = self._best(responses, shape)
             best = self._nearest(found, guess)
             promised = cost - costs(best)
-            result = Result(guess, shape, responses, found, cost, 0)
+            result = Result(guess, shape, responses, found, cost, 0, max(promised, 0.0))
+            if (
+                found is not None
+                and (far := found.best()) != best
+                and cost - costs(far) > max(promised, 0.0) + PROMISED
+            ):
+                result = result._replace(elsewhere=guesses(far))
             if promised <= self.estimator.tolerance:
                 return result
             moved = self._moved(guess, shape, guesses(best), cost)
