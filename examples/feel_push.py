@@ -1,4 +1,4 @@
-"""A finger feels a touch: where on its skin and how hard, from three markers on its back and the tension of its cable."""
+"""A finger feels a touch, where on its skin and how hard, from three markers on it and the tension of its cable."""
 
 import numpy as np
 

@@ -179,7 +179,7 @@ def test_bad_input(bar):
         (lambda: PointForce(bar.body, TIP, deviation=0.0), "must be > 0"),
         (lambda: PointForce(bar.body, TIP, deviation=1.0, lower=2.0, upper=1.0), "below upper"),
         (lambda: PointForce(bar.body, TIP, deviation=1.0, lower=np.nan), "NaN"),
-        (lambda: Push(bar.cable, deviation=1.0), "pl.Volume"),
+        (lambda: Push("skin", deviation=1.0).bound(bar.world), "not a body"),
         (lambda: Push(bar.body, deviation=1.0, along="sideways"), "normal"),
         (
             lambda: pl.Estimator(

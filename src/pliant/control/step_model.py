@@ -49,7 +49,7 @@ def check_reduced(world: World, owner: str) -> None:
             raise InputError(f"{owner} needs bodies with supports, but {model.name!r} is free")
         if isinstance(model.chart, CurvedChart):
             raise InputError(
-                f"{owner} needs linear subspaces, but {model.name!r} moves on a curved one, whose tangent is not exact: "
+                f"{owner} needs linear subspaces, but {model.name!r} moves on a curved one, whose tangent is rough: "
                 "reduce it with curvature=False"
             )
     if world.remembers:

@@ -15,8 +15,6 @@ from pliant.core.one_line import one_line
 from pliant.core.types import BoolArray, FloatArray
 from pliant.estimation.loads import Place, Skin
 from pliant.mesh.regions import Region
-from pliant.models.volume import Volume
-from pliant.models.volume.model import VolumeModel
 from pliant.robots import Marker, Robot
 from pliant.world import World
 
@@ -95,8 +93,8 @@ class Push:
         Standard deviation of the force before anything is measured, N: the size of forces that are expected. All places
         are equally probable.
     along
-        "normal": it presses against the surface where it stands, without friction. "any": a force of any direction into the
-        body.
+        "normal": it presses against the surface where it stands, without friction. "any": a force of any direction
+        into the body.
     resolution
         Distance of the points at which forces of "any" direction are compared, m; None: a fiftieth of the body.
     """
@@ -112,11 +110,6 @@ class Push:
     def __post_init__(self) -> None:
         check_declared(self)
         object.__setattr__(self, "body", self.body.body if isinstance(self.body, Robot) else self.body)
-        if not isinstance(self.body, Volume):
-            raise InputError(
-                f"{self.name!r} is looked for on the surface of a pl.Volume, got {self.body!r:.60}; on other bodies "
-                "give pl.estimation.PointForce at the places that are possible"
-            )
         positive(f"deviation of {self.name!r}", self.deviation, unit="N")
         if self.along not in ("normal", "any"):
             raise InputError(f'along of {self.name!r} must be "normal" or "any", got {self.along!r}')
@@ -126,8 +119,12 @@ class Push:
     def bound(self, world: World) -> Skin:
         """The surface in a world."""
         index = world.index(self.body)
-        model = world.models[index]
-        assert isinstance(model, VolumeModel)
+        model: Any = world.models[index]
+        if not any(model is each for each in world.volumes):
+            raise InputError(
+                f"{self.name!r} is looked for on the surface of a pl.Volume, {model.name!r} is none: give "
+                "pl.estimation.PointForce at the places that are possible"
+            )
         triangles = model.mesh.surface().triangles
         fixed: Any = np.asarray(model.constrained).reshape(-1, 3).all(axis=1)
         chosen: Any = ~fixed[triangles].all(axis=1)
