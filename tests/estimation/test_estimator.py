@@ -8,6 +8,8 @@ import pytest
 import pliant as pl
 from pliant.estimation import PointForce, Push
 from pliant.estimation.loads import Spot
+from pliant.estimation.problem import Guess
+from pliant.estimation.search import WithLoads
 from pliant.identification import ActuatorDisplacement, ActuatorForce, ContactForce, Markers
 
 TIP = (0.1, 0.01, 0.01)
@@ -194,3 +196,27 @@ def test_bad_input(bar):
     for make, text in cases:
         with pytest.raises(pl.PliantError, match=text):
             make()
+
+
+@pytest.mark.filterwarnings("ignore:a contact slides")
+@pytest.mark.parametrize("friction", [0.0, 0.5])
+def test_a_force_beside_a_contact(friction):
+    """The end of a bar rests on the ground: the contact carries a part of the force, with friction and without."""
+    scene = pl.Scene(gravity=(0, 0, -9.81))
+    rubber = pl.materials.Corotated(young=1e5, poisson=0.4, density=1000)
+    mesh, clamp = pl.mesh.box((0.1, 0.02, 0.02), (5, 1, 1)), pl.regions.plane(axis="x", at=0.0)
+    body = scene.add(pl.Volume(mesh, rubber, clamp=clamp))
+    ground = scene.add(pl.Obstacle.plane(point=(0, 0, -0.005), normal=(0, 0, 1)))
+    scene.collide(body, ground, friction=friction)
+    world = scene.compile()
+    rest, _ = pl.QuasiStatic()(world, world.initial_state())
+    force = PointForce(body, (0.06, 0.01, 0.02), deviation=0.3)
+    markers = Markers(body, [(0.06, 0.0, 0.02), (0.08, 0.02, 0.02), (0.1, 0.0, 0.02)], noise=2e-5)
+    feel = pl.Estimator(world, [markers], [force])
+    true = np.array((0.0, 0.01 if friction else 0.05, -0.05))
+    load = feel.problem.loads(Guess(true, None))
+    _, info = pl.QuasiStatic(tolerance=1e-10, solver=WithLoads(load))(world, rest)
+    assert info.contact_force(body, ground)[2] > 0.01
+    found = feel(rest, None, {markers: feel.problem.sensors.predicted(info).reshape(3, 3)})[force]
+    assert np.linalg.norm(found.force - true) < found.deviation + 0.005
+    assert found.deviation < 0.1

@@ -52,10 +52,12 @@ def test_a_push_at_an_unknown_place_of_the_finger(noise, found_at_least):
     for name, (first, last) in PHALANGES.items():
         own = (x >= first) & (x < last)
         force, place = np.quantile(off[own], [0.5, 0.9]), 1e3 * np.quantile(away[own], [0.5, 0.9])
-        print(
-            f"| {1e3 * noise:g} mm | {name} | {100 * near[own].mean():.0f} % | {100 * force[0]:.1f}, {100 * force[1]:.0f} % "
-            f"| {place[0]:.1f}, {place[1]:.1f} mm | {100 * told[own].mean():.0f} % |"
-        )
+        cells = (
+            f"{1e3 * noise:g} mm", name, f"{100 * near[own].mean():.0f} %",
+            f"{100 * force[0]:.1f}, {100 * force[1]:.0f} %", f"{place[0]:.1f}, {place[1]:.1f} mm",
+            f"{100 * told[own].mean():.0f} %",
+        )  # fmt: skip
+        print(f"| {' | '.join(cells)} |")
     outer = x >= PHALANGES["second"][0]
     assert near[outer].mean() >= found_at_least, "on the outer phalanges, within 15 % and 5 mm"
     assert near[told > 0].mean() > 0.9, "where the deviations promise it"

@@ -171,14 +171,23 @@ class Predictive:
         return {each: origin(each) for each in self.effectors}
 
     @cached_property
+    def _start(self) -> tuple[FloatArray, ...]:
+        """Where the bodies begin."""
+        return self.world.initial_state().q
+
+    @cached_property
+    def _first(self) -> dict[Any, FloatArray]:
+        """What the effectors measure there."""
+        return {rows.effector: rows.measure.error(self._start, self._origins[rows.effector]) for rows in self._rows}
+
+    @cached_property
     def _stepper(self) -> ImplicitEuler:
         return ImplicitEuler(self.dt, newton_iterations=self.newton_iterations)
 
     @cached_property
     def _roots(self) -> FloatArray:
         """Square roots of the weights of the outputs."""
-        q = self.world.initial_state().q
-        sizes = [len(rows.measure.error(q, self._origins[rows.effector])) for rows in self._rows]
+        sizes = [len(self._first[rows.effector]) for rows in self._rows]
         return np.repeat([np.sqrt(rows.spec.weight) for rows in self._rows], sizes)
 
     def _measured(self, state: State) -> FloatArray:
@@ -193,10 +202,8 @@ class Predictive:
 
     def _read(self, rows: EffectorRows, value: Any) -> FloatArray:
         """A target as the rows of its effector measure it."""
-        q, own = self.world.initial_state().q, rows.effector
-        return np.asarray(
-            rows.measure.error(q, self._origins[own]) - rows.measure.error(q, own.target(value)), np.float64
-        )
+        own = rows.effector
+        return np.asarray(self._first[own] - rows.measure.error(self._start, own.target(value)), np.float64)
 
     def _readings(self, measured: Mapping[Any, Any]) -> FloatArray:
         pairs = zip(self._rows, self._given(measured, "measured value"), strict=True)
@@ -226,7 +233,7 @@ class Predictive:
             controls = self._commands(plan.controls, inputs[k], plan.by_force)
             state, _ = self._stepper(self.world, state, controls)
             values = dict(self.world.controls(controls)) | self._origins
-            model = step_model(self.world, state, values, self.dt, self.actuators, self._rows)
+            model = step_model(self.world, state, values, self.dt, self.actuators, self._rows, self._stepper.workspace)
             moved[:, : k * width] = model.F @ moved[:, : k * width]
             moved[:, k * width : (k + 1) * width] = model.G
             outputs.append(self._measured(state))

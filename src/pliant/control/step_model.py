@@ -64,10 +64,13 @@ def mode_count(world: World) -> int:
 class ReducedStep:
     """The linear model of the step of `dt` (s) that ended in `after` under checked `controls`; `watchers` are rows
     beside those of the world. `along` (rows, k) are gradients of all rows by the modes, `held` the rows that hold.
+    `workspace` is that of the stepper, which keeps what does not change.
     """
 
-    def __init__(self, world: World, after: State, controls: Any, dt: float, watchers: Sequence[Any]) -> None:
-        moving = StepBodies.begin(world, after, euler_scheme(dt), controls)
+    def __init__(
+        self, world: World, after: State, controls: Any, dt: float, watchers: Sequence[Any], workspace: Any = None
+    ) -> None:
+        moving = StepBodies.begin(world, after, euler_scheme(dt), controls, workspace)
         trials: Any = moving.trials
         systems: Any = moving.linearized(Tangent.EXACT)[0]
         self.dt, self.A = dt, _diagonal([system.A for system in systems])
@@ -85,9 +88,10 @@ class ReducedStep:
         self.held = np.flatnonzero(stays)
         soft = np.where(rows.law[self.held] == COMPLIANT, rows.upper[self.held], 0.0)
         try:
-            self._Y = np.linalg.solve(self.A, self.along[self.held].T)
+            self._inverse = np.linalg.inv(self.A)
         except np.linalg.LinAlgError as error:
             raise ConvergenceError("the matrix of a predicted step is singular: take a smaller dt") from error
+        self._Y = self._inverse @ self.along[self.held].T
         self._W = self.along[self.held] @ self._Y + np.diag(soft)
 
     def advance(
@@ -96,20 +100,23 @@ class ReducedStep:
         """z⁺ and its rates, (k, c) each, and λ (held, c) of the rows that hold, under changes of the start, z and
         `rates`, of the forces along the modes, `push`, (k, c) each, and of the targets of these rows, `gaps` (held, c).
         """
-        end = np.linalg.solve(self.A, self._resistance @ z + self._mass @ rates / self.dt + push)
-        wanted = -self.along[self.held] @ end
-        if gaps is not None:
-            wanted += gaps
-        lam = np.linalg.lstsq(self._W, wanted, rcond=1e-10)[0] if len(self.held) else wanted
+        end = self._inverse @ (self._resistance @ z + self._mass @ rates / self.dt + push)
+        if not len(self.held):
+            return end, (end - z) / self.dt, np.zeros((0, z.shape[1]))
+        wanted = -self.along[self.held] @ end + (0.0 if gaps is None else gaps)
+        lam = np.linalg.lstsq(self._W, wanted, rcond=1e-10)[0]
         end = end + self._Y @ lam
         return end, (end - z) / self.dt, lam
 
 
 def step_model(
-    world: World, after: State, controls: Any, dt: float, inputs: Sequence[Any], watchers: Sequence[Any]
-) -> StepModel:
-    """The linear model of a step by the commands of `inputs`, which are in `controls`, with the outputs `watchers`."""
-    step = ReducedStep(world, after, controls, dt, watchers)
+    world: World, after: State, controls: Any, dt: float, inputs: Sequence[Any], watchers: Sequence[Any],
+    workspace: Any = None,
+) -> StepModel:  # fmt: skip
+    """The linear model of a step by the commands of `inputs`, which are in `controls`, with the outputs `watchers`;
+    `workspace` is that of the stepper.
+    """
+    step = ReducedStep(world, after, controls, dt, watchers, workspace)
     k, count = len(step.A), len(inputs)
     z, rates, push = np.eye(k, 2 * k + count), np.eye(k, 2 * k + count, k), np.zeros((k, 2 * k + count))
     gaps, at = np.zeros((len(step.held), 2 * k + count)), {int(row): place for place, row in enumerate(step.held)}

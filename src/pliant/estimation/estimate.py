@@ -192,8 +192,10 @@ def estimate(problem: Problem, result: Result, readings: FloatArray) -> Estimate
             f"the search ended where its linear model promises {result.left:.2g} squares of deviations less, at a "
             "switch of contacts or cables, or after max_rounds: the deviations are those of one side of it"
         )
+    if result.responses.slides:
+        said.append("a contact slides: its friction counts as constant in the deviations, which may be far too small")
     for text in said:
-        warnings.warn(text, PliantWarning, stacklevel=4)
+        warnings.warn(text, PliantWarning, stacklevel=3)
     return Estimate(
         felt, shape.state, shape.info, problem.sensors.shaped(left), names, covariance, misfit, int(seen.sum()),
         result.rounds, tuple(said), result.responses, unknowns,

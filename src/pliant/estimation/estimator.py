@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
+from functools import cached_property
 from typing import Any
 
 from pliant.core.checks import positive, positive_count
@@ -65,7 +66,12 @@ class Estimator:
             raise InputError("the stepper of an estimator has no solver of its own: give pl.QuasiStatic(tolerance=…)")
         positive("tolerance of an estimator", self.tolerance)
         positive_count("max_rounds", self.max_rounds)
-        object.__setattr__(self, "problem", Problem.of(self.world, self.sensors, self.forces))
+        _ = self.problem  # what the world does not have is an error here
+
+    @cached_property
+    def problem(self) -> Problem:
+        """The sensors and forces in the world."""
+        return Problem.of(self.world, self.sensors, self.forces)
 
     def __call__(
         self, state: State, controls: Mapping[Any, Any] | None = None, readings: Mapping[Any, Any] | None = None
@@ -75,6 +81,5 @@ class Estimator:
         `state` is where the search begins: the last estimate's, or the initial one.
         """
         check_belongs(state, self.world)
-        problem: Problem = self.problem  # type: ignore[attr-defined]
-        search = Search(self, problem, problem.sensors.gathered(readings), controls)
-        return estimate(problem, search.run(state), search.readings)
+        search = Search(self, self.problem, self.problem.sensors.gathered(readings), controls)
+        return estimate(self.problem, search.run(state), search.readings)

@@ -22,6 +22,7 @@ import numpy as np
 from pliant.core.checks import finite_array, non_negative, positive, positive_count, time_step
 from pliant.core.declared import check_declared
 from pliant.core.errors import InputError
+from pliant.core.immutable import evolve
 from pliant.core.one_line import one_line
 from pliant.core.types import FloatArray
 from pliant.estimation.estimate import Felt
@@ -156,6 +157,10 @@ class Filter:
         """How steps carry errors on."""
         return motion_of(self.world)
 
+    @cached_property
+    def _stepper(self) -> ImplicitEuler:
+        return ImplicitEuler(self.dt, tolerance=self.tolerance)
+
     def begin(self, state: State) -> Belief:
         """The belief of a robot that is in `state`; the forces are about zero, as far as their deviations say."""
         check_belongs(state, self.world)
@@ -171,9 +176,7 @@ class Filter:
         NaN at gaps; None: nothing was read.
         """
         problem, size = self.problem, 2 * self.motion.size
-        stepper = ImplicitEuler(
-            self.dt, tolerance=self.tolerance, solver=WithLoads(problem.loads(Guess(belief.forces, None)))
-        )
+        stepper = evolve(self._stepper, solver=WithLoads(problem.loads(Guess(belief.forces, None))))
         state, info = stepper(self.world, belief.state, controls)
         k = len(belief.forces)
         walk = self.drift * np.sqrt(self.dt) * np.eye(k, k if self.drift else 0)

@@ -11,13 +11,14 @@ does not decrease the cost. The best result counts.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy import stats
 
 from pliant.core.errors import ConvergenceError
+from pliant.core.immutable import evolve
 from pliant.core.types import FloatArray
 from pliant.estimation.loads import AppliedLoads, Load, NodalLoad, Skin, Spot, summed
 from pliant.estimation.places import Found, any_pushes, divided, normal_pushes
@@ -98,10 +99,13 @@ class Search:
         self.values = self.world.controls(controls)
         self.scale = 1.0 / problem.sensors.noise[self.seen]
         self._rounds = 0
+        self._anchor: State | None = None
 
     def run(self, start: State) -> Result:
         """The best result."""
         none = Guess(np.zeros(len(self.problem.deviations)), None)
+        if any(each.is_contact and np.any(each.mu) for each in self.world.constraints):  # type: ignore[attr-defined]
+            self._anchor = start  # friction counts slip from where the forces began to act, not from the last trial
         shape = self.settled(start, (), solves=self.estimator.stepper.maximum_solves)
         if self.problem.push is None:
             return self._checked([self._descended(none, shape)])
@@ -132,8 +136,8 @@ class Search:
     def settled(self, state: State, loads: tuple[Load, ...], *, solves: int = SOLVES) -> Shape:
         """The equilibrium under `loads`, within so many linear `solves`."""
         own = self.estimator.stepper
-        stepper = replace(own, solver=WithLoads(loads), maximum_solves=min(solves, own.maximum_solves))
-        found, info = stepper(self.world, state, self.controls)
+        stepper = evolve(own, solver=WithLoads(loads), maximum_solves=min(solves, own.maximum_solves))
+        found, info = stepper(self.world, self._anchor or state, self.controls)
         return Shape(found, info, loads, self.problem.sensors.predicted(info))
 
     def _checked(self, results: list[Result]) -> Result:

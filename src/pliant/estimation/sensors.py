@@ -160,6 +160,14 @@ class Responses:
         turned = S @ np.linalg.inv(np.eye(9) - V[:, own] @ S) @ V
         return replace(self, G=self.G + self.G[:, own] @ turned, turned=(own, turned))
 
+    @property
+    def slides(self) -> bool:
+        """Whether a contact presses and slides with friction, whose force the model takes as constant."""
+        rows = self.model.rows
+        cones = np.flatnonzero(rows.law == RowLaw.COULOMB)[::3]
+        held = np.isin(cones, self.model.held) & ~np.isin(cones + 1, self.model.held)
+        return bool((held & (rows.mu[cones] > 0.0)).any())
+
     def by_body(self, index: int) -> FloatArray:
         """The columns of G of body `index`."""
         return self.G[:, int(self.ends[index]) : int(self.ends[index + 1])]
