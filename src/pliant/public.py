@@ -41,8 +41,9 @@ from pliant.world import Scene, State, World
 from pliant.world.changed import changed
 
 if TYPE_CHECKING:
-    from pliant import gradients, hybrid, identification, optimization, reduction
+    from pliant import estimation, gradients, hybrid, identification, optimization, reduction
     from pliant.batch import Batch
+    from pliant.estimation import Estimator
     from pliant.gradients import Gradient, Sensitivities, gradient, losses, outputs, parameters, sensitivities
     from pliant.identification import identify
     from pliant.optimization import Optimized, optimize, variables
@@ -53,8 +54,10 @@ if TYPE_CHECKING:
 
 def __getattr__(name: str) -> Any:
     """What not everyone needs is imported when it is first asked for: it takes a while."""
-    if name in ("gradients", "hybrid", "identification", "optimization", "reduction"):
+    if name in ("estimation", "gradients", "hybrid", "identification", "optimization", "reduction"):
         return import_module(f"pliant.{name}")
+    if name == "Estimator":
+        return import_module("pliant.estimation").Estimator
     if name == "identify":
         return import_module("pliant.identification").identify
     if name in ("Gradient", "Sensitivities", "gradient", "losses", "outputs", "parameters", "sensitivities"):
@@ -113,6 +116,7 @@ __all__ = [
     "DampedMidpoint",
     "Displacement",
     "Effector",
+    "Estimator",
     "Facing",
     "Fibre",
     "Force",
@@ -167,6 +171,7 @@ __all__ = [
     "check",
     "control",
     "errors",
+    "estimation",
     "export",
     "geometric",
     "gradient",

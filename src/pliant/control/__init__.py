@@ -6,6 +6,7 @@ from pliant.control.effectors import Effector, LengthEffector, OrientationEffect
 from pliant.control.inverse import Inverse
 from pliant.control.kinematics import Kinematics, kinematics, point_compliance, point_stiffness, reachable_set
 from pliant.control.linear import linearize
+from pliant.control.predictive import Plan, Predictive
 from pliant.control.supports import MovedSupport
 
 __all__ = [
@@ -15,6 +16,8 @@ __all__ = [
     "LengthEffector",
     "MovedSupport",
     "OrientationEffector",
+    "Plan",
+    "Predictive",
     "VolumeEffector",
     "balanced_truncation",
     "hankel_values",

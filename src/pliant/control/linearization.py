@@ -8,7 +8,7 @@ surface too. Motions in which they stay come from K + σM, factorized body by bo
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -18,7 +18,7 @@ from scipy.linalg import eigh, null_space
 from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 
 from pliant.actuators.limits import Command
-from pliant.constraints import forces_of
+from pliant.constraints import Assembly, forces_of
 from pliant.constraints.contact import ContactPair
 from pliant.constraints.contact_curvature import ContactCurvature, curvature_of
 from pliant.constraints.rows import COMPLIANT, Rows
@@ -73,38 +73,58 @@ class Linearization:
         cls, world: World, state: State, inputs: Sequence[Any], outputs: Sequence[AnyEffector], controls: Any
     ) -> Linearization:
         """About `state` in `world`, checked to be at rest and in equilibrium."""
-        check_belongs(state, world)
         _refuse(world, inputs, outputs)
         targets = {effector: origin(effector) for effector in outputs}
-        values = world.controls(controls) | targets
-        bodies = StepBodies.begin(world, state, STATIC_SCHEME, values)
         watchers = [effector.bound(world) for effector in outputs]
-        assembly = bodies.assembled(watchers)
-        rows, lam = assembly.rows, forces_of(assembly.rows.key, state.keys, state.lam)
-        _check_equilibrium(bodies, Reactions(assembly, lam, world.shapes))
+        values = world.controls(controls) | targets
+        made, assembly, lam = cls.about(world, state, values, watchers)
+        _check_equilibrium(made.bodies, Reactions(assembly, lam, world.shapes))
+        rows, stays = made.rows, np.zeros(made.rows.count, bool)
+        stays[made.held] = True
         driven = np.array([assembly.slices[world.constraint_index(each)].start for each in inputs], int)
         commands = [values.get(each) for each in inputs]
         by_displacement = np.array([isinstance(c, Command) and not c.by_force for c in commands], bool)
-        stays = holds(rows, lam)
         idle = by_displacement & ~(stays[driven] & (lam[driven] < rows.upper[driven]))
         stays[driven] = by_displacement & ~idle
         places = assembly.slices[len(assembly.slices) - len(watchers) :]
-        seen = np.concatenate([np.arange(place.start, place.stop) for place in places])
-        stays[seen] = False
         names = [
             f"{each.name}[{k}]" if place.stop - place.start > 1 else each.name
             for each, place in zip(outputs, places, strict=True)
             for k in range(place.stop - place.start)
         ]
-        C = dense(rows, seen)
         given = [each.name for each in inputs], names
+        return replace(
+            made, held=np.flatnonzero(stays), driven=driven, by_displacement=by_displacement, idle=idle, names=given
+        )
+
+    @classmethod
+    def about(
+        cls, world: World, state: State, values: Any, watchers: Sequence[Any]
+    ) -> tuple[Linearization, Assembly, FloatArray]:
+        """About an equilibrium `state` under the checked controls `values`, without inputs and with the rows of
+        `watchers` as outputs; with all rows, and their forces λ (rows,), N.
+        """
+        check_belongs(state, world)
+        _refuse_world(world)
+        bodies = StepBodies.begin(world, state, STATIC_SCHEME, values)
+        assembly = bodies.assembled(watchers)
+        rows, lam = assembly.rows, forces_of(assembly.rows.key, state.keys, state.lam)
+        stays = holds(rows, lam)
+        places = assembly.slices[len(assembly.slices) - len(watchers) :]
+        seen = np.concatenate([np.arange(place.start, place.stop) for place in places]) if places else np.zeros(0, int)
+        stays[seen] = False
         pairs = [
             (pair, assembly.memories[index], lam[place])
             for index, (pair, place) in enumerate(zip(world.constraints, assembly.slices, strict=False))
             if type(pair) is ContactPair and place.stop > place.start
         ]
         curvature = curvature_of(pairs, bodies.view(), world.models) if pairs else None
-        return cls(bodies, rows, np.flatnonzero(stays), driven, by_displacement, idle, C, curvature, given)
+        none: Any = np.zeros(0, int)
+        made = cls(
+            bodies, rows, np.flatnonzero(stays), none, np.zeros(0, bool), np.zeros(0, bool), dense(rows, seen),
+            curvature, ([], []),
+        )  # fmt: skip
+        return made, assembly, lam
 
     @cached_property
     def sizes(self) -> list[int]:
@@ -165,14 +185,14 @@ class Linearization:
     def _factors(self) -> tuple[list[Any], float]:
         """Factors of K + σM of each body, and σ (1/s²): 0, or the least tried with which they are positive definite."""
         shift = 0.0
-        x = np.ones(sum(self.sizes))
+        x = np.random.default_rng(0).choice([-1.0, 1.0], sum(self.sizes))  # no rigid motion, which has no stiffness
         typical = float(np.abs(self.stiffness(x)).sum() / np.abs(self.mass(x)).sum())
         while shift <= typical:
             systems = self._stiff if not shift else self._systems(shift, 0.0, stiffened=True)
             try:
                 return [system.copied().factorize() for system in systems], shift
             except SingularError:
-                shift = max(100.0 * shift, 1e-6 * typical)
+                shift = max(10.0 * shift, 1e-8 * typical)
         raise ConvergenceError("no shift makes the stiffness about the equilibrium positive definite: it is unstable")
 
     @cached_property
@@ -295,6 +315,10 @@ def _refuse(world: World, inputs: Sequence[Any], outputs: Sequence[Any]) -> None
     for effector in outputs:
         if not hasattr(effector, "bound"):
             raise InputError(f"outputs are effectors, such as pl.Effector(robot.tip), got {effector!r:.60}")
+
+
+def _refuse_world(world: World) -> None:
+    """Raise an `InputError` for what no linear model has."""
     if world.remembers:
         raise InputError("a body has a material with memory, whose stresses are not among the states of a linear model")
     for constraint in world.constraints:

@@ -58,6 +58,9 @@ class Experiment:
                 f"measurements of {self.name!r} must be of pl.identification (Markers, ActuatorForce …), got "
                 f" {given!r:.80}"
             )
+        for each in listed:
+            if each.values is None:
+                raise InputError(f"{each.label!r} of {self.name!r} has no values: give it what was measured")
         checked_stepper(self.stepper)
         object.__setattr__(self, "measurements", listed)
 

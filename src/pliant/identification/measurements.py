@@ -6,7 +6,8 @@ The `values` of a measurement have one of three forms, with the shape s of one i
     (n, *s)      at the end of each of its n steps
     (T, *s)      at `times` (T,), s, on the clock of the run; between its instants the run is interpolated linearly
 
-NaN is a gap, and is skipped. `noise` is the standard deviation of one value, in its unit.
+NaN is a gap, and is skipped. `noise` is the standard deviation of one value, in its unit. Without values it is a sensor
+of `pl.Estimator`, which is read later.
 """
 
 from __future__ import annotations
@@ -37,13 +38,18 @@ class Measurement:
     is_position: ClassVar[bool] = False
 
     _: KW_ONLY
-    values: Any
+    values: Any = None
     noise: float
     times: Any = None
     name: str = ""
 
     def __post_init__(self) -> None:
         check_declared(self)
+        positive(f"noise of {self.label!r}", self.noise, unit=self.unit)
+        if self.values is None:
+            if self.times is not None:
+                raise InputError(f"{self.label!r} has times, but no values")
+            return
         if isinstance(self.values, Recording):
             if self.times is None:
                 object.__setattr__(self, "times", self.values.times)
@@ -53,7 +59,6 @@ class Measurement:
             raise InputError(f"all values of {self.label!r} are gaps (NaN): there is nothing to fit")
         if np.isinf(values).any():
             raise InputError(f"a value of {self.label!r} is infinite; a gap is NaN")
-        positive(f"noise of {self.label!r}", self.noise, unit=self.unit)
         base = self.base_shape
         if values.shape != base and values.shape[1:] != base:
             raise InputError(
@@ -171,7 +176,7 @@ class Markers(Measurement):
             positive("offset_deviation of markers", self.offset_deviation, unit="m")
         if self.frame is not None and not isinstance(self.frame, Frame):
             raise InputError(f"frame of markers must be a pl.identification.Frame, got {self.frame!r:.60}")
-        if not isinstance(self.values, Recording):
+        if not isinstance(self.values, Recording | None):
             object.__setattr__(self, "values", self._with_marker_axis(number_array("values of markers", self.values)))
         super().__post_init__()
 

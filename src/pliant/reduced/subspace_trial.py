@@ -203,6 +203,15 @@ class SubspaceTrial(NodalTrial):
             system.add_stiffness(PressureStiffness(facets, pressure, x, scheme.theta))
         return system, Residual(r, scale)
 
+    def resistance(self) -> FloatArray:
+        """M/h² + D/h of the motions at the evaluation point, (k, k): how the end of a step follows its start."""
+        scheme, damping = self._scheme, self.model.spec.damping
+        first = self.model.chart.rigid
+        R = (scheme.inertia + damping.mass * scheme.rate) * self.model.chart.at(self.evaluation_point()).mass
+        if damping.stiffness:
+            R[first:, first:] += damping.stiffness * scheme.rate * self._damping_stiffness()
+        return np.asarray(R)
+
     def reduced_force(self, force: FloatArray) -> FloatArray:
         """What nodal forces (n, 3), N, do along the motions, as nodal forces."""
         here = self.model.chart.at(self.evaluation_point())
