@@ -76,7 +76,7 @@ def solve_backward(L: Array, y: Array) -> Array:
         right = jax.lax.dynamic_index_in_dim(y, k, 1, keepdims=False)
         after = jax.lax.dynamic_slice_in_dim(x, k + 1, reach, 1)
         right = right - _product("bicr,bir->bc", own[:, 1:], after)
-        solved = solve_triangular(own[:, 0], right, lower=False)
+        solved = solve_triangular(own[:, 0], right[..., None], lower=False)[..., 0]
         return jax.lax.dynamic_update_index_in_dim(x, solved, k, 1)
 
     x = jnp.zeros((y.shape[0], columns + reach, width), y.dtype)

@@ -16,8 +16,6 @@ from pliant.batch.gpu.arrays import Cables
 Array = jax.Array
 ROUNDED = 0.01
 """`models.polyline`: length over the mean one below which a segment is rounded."""
-TURNED = 1.0 - 1e-9
-"""`models.pieces`: square of the slope of a length below which it is rounded."""
 SHORT = 0.5
 """`actuators.cable`: length over that at rest below which the stiffness is bounded."""
 PRECISE = jax.lax.Precision.HIGHEST
@@ -53,7 +51,7 @@ def pull(cables: Cables, u: Array, tension: Array) -> Pull:
     unit = vector / jnp.maximum(now, least)[:, None]
     gradient = -jnp.einsum("cs,ns,sib->cnib", member, slope, unit, precision=PRECISE)
     squares = jnp.sum(unit * unit, 1)
-    turned = squares < TURNED
+    turned = now < least  # not from the squares, of which single precision makes 1 − 10⁻⁷
     across = jnp.maximum(tension, 0.0)[own] / rounded * jnp.where(turned, 0.5 * (1.0 + squares), 1.0)
     bounded = jnp.clip(2.0 * (1.0 - rounded / (SHORT * rounded_rest)), 0.0, 1.0)
     bounded = jnp.where(turned, 1.0, bounded)

@@ -89,6 +89,7 @@ def find_forces(laws: Laws, start: Array, tolerance: float, most: int, linear: L
     used = ~laws.open
     couples = jnp.sum(jnp.where(used[None, :], jnp.abs(laws.W), 0.0), 1)
     damped = rho / jnp.maximum(jnp.max(jnp.where(used, rho * couples, 0.0)), 1e-30)
+    softness = float(jnp.finfo(start.dtype).eps) ** 0.5  # of redundant rows, which leave λ open
     scale = jnp.sqrt(jnp.sum(jnp.where(used, laws.free * laws.free, 0.0)))
     scale = jnp.where(scale > 0.0, scale, 1.0)
 
@@ -140,12 +141,12 @@ def find_forces(laws: Laws, start: Array, tolerance: float, most: int, linear: L
         turn = jnp.where(slips, jnp.minimum(laws.mu * pushed / safe, 1.0), 0.0)
         along, cross = turn * (1.0 - d * d), turn * d * other
         keeps = jnp.where(closed & ~slips, 0.0, 1.0)  # rows of λ itself
-        from_gap = jnp.where(slips, along, jnp.where(closed, 1.0, 0.0)) * rho
-        own = jnp.where(across == down, (keeps - along)[:, None], 0.0)
+        on_gap = jnp.where(slips, along, jnp.where(closed, 1.0, 0.0))
+        own = jnp.where(across == down, (keeps - along + softness * on_gap)[:, None], 0.0)
         twin = same & (across != down) & (across // slots != 0) & (across // slots != 3)
         J = own + jnp.where(twin, cross[:, None], 0.0)
         J = J - jnp.where(same & (across // slots == 0), jnp.where(slips, laws.mu * d, 0.0)[:, None], 0.0)
-        J = J + from_gap[:, None] * laws.W - (cross * rho)[:, None] * laws.partner
+        J = J + (on_gap * rho)[:, None] * laws.W - (cross * rho)[:, None] * laws.partner
         normal = each(lam, lambda g: g == 0)
         right = jnp.where(slips, lam - laws.mu * normal * d, jnp.where(closed, rho * u, lam - made))
         return lam - linear.solve(J, right)

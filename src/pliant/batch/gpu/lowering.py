@@ -43,6 +43,19 @@ def lower(world: World, changed: Sequence[World], *, slots: int, width: int = 16
     )
 
 
+def order_of(world: World, width: int) -> IndexArray:
+    """The free nodes of the volume in the order of the matrix."""
+    return _band(check_supported(world), width)[0]
+
+
+def check_same(world: World, copy: World) -> None:
+    """An error where a `copy` of `world` differs in more than numbers."""
+    same = [one for one in copy.constraints if isinstance(one, CableRows)]
+    for cable, other in zip((one for one in world.constraints if isinstance(one, CableRows)), same, strict=True):
+        if not np.array_equal(cable.fixed, other.fixed):
+            _refuse(f"copies with another route of {cable.name!r}", "vary other parameters")
+
+
 def check_stepper(stepper: Any) -> None:
     """An error where `stepper` is not one linear solve of implicit Euler."""
     if not isinstance(stepper, ImplicitEuler):
@@ -151,7 +164,7 @@ def _band(model: VolumeModel, width: int) -> tuple[IndexArray, IndexArray, dict[
 
 
 def _elements(model: VolumeModel, place: IndexArray, blocks: dict[tuple[int, int], int]) -> Elements:
-    p, count = model.points, int(place.max()) if (place == place.max()).any() else 0
+    p = model.points
     count = len(place) - int(model.constrained.all(axis=1).sum())
     sizes = np.diff(p.ptr)
     width = int(sizes.max())
