@@ -54,8 +54,8 @@ class Batch(Copies, AbstractContextManager["Batch"]):
     capacity
         Contacts of a copy on a card. A step with more in reach is an error of that copy.
 
-    Results on "cpu" are those of stepping each copy alone, to the last bit. Processes end with the batch, with `close` or at the
-    end of a ``with`` block.
+    Results on "cpu" are those of stepping each copy alone, to the last bit. Processes end with the batch, with `close`
+    or at the end of a ``with`` block.
     """
 
     @declared

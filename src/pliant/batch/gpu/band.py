@@ -51,7 +51,7 @@ def factor_and_solve(values: Array, source: Array, rhs: Array) -> Factor:
             block = block.at[:, : blocks - j].add(-_product("btc,bitr->bicr", row, before[:, j:]))
             solved = jax.lax.dynamic_index_in_dim(Y, k + reach - j, 0, keepdims=False)
             right = right - _product("btc,btm->bcm", row, solved)
-        corner = jnp.linalg.cholesky(block[:, 0], symmetrize_input=False)  # lower triangle of [c, r] holds r ≥ c as c ≥ r
+        corner = jnp.linalg.cholesky(block[:, 0], symmetrize_input=False)  # symmetric: [c, r] as well as [r, c]
         definite = definite & jnp.isfinite(corner).all((1, 2))
         below = block.transpose(0, 2, 1, 3).reshape(copies, width, -1)
         below = solve_triangular(corner, jnp.concatenate([below[:, :, width:], right], -1), lower=True)

@@ -19,7 +19,7 @@ ROUNDED = 0.01
 SHORT = 0.5
 """`actuators.cable`: length over that at rest below which the stiffness is bounded."""
 PRECISE = jax.lax.Precision.HIGHEST
-"""Recent cards multiply single precision in TF32 unless told otherwise: 11 bits, with which matrices lose definiteness."""
+"""Recent cards multiply single precision in TF32 unless told otherwise: of 11 bits matrices lose definiteness."""
 
 
 class Pull(NamedTuple):

@@ -160,4 +160,5 @@ def linearize(elements: Elements, numbers: Numbers, u: Array, stiffness: Array) 
     """
     F, R = strained(elements, u)
     pushes, g, mu, lam = stressed(elements, numbers, F, R)
-    return Linearization(*whole_sums(elements, *partial_sums(elements, pushes, g, mu, lam, stiffness)), F)
+    forces, blocks = whole_sums(elements, *partial_sums(elements, pushes, g, mu, lam, stiffness))
+    return Linearization(forces, blocks, F)

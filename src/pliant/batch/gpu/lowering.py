@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -112,7 +113,12 @@ def _check_constraint(one: Any) -> None:
     if type(one) is ContactPair:
         if one.continuous:
             _refuse(f"the continuous pair {one.name!r}", "take continuous=False and a wider margin")
-        if one.b.index is None and isinstance(one.b.solid, Plane) and one.b.handle.motion is None and one.a is not one.b:
+        if (
+            one.b.index is None
+            and isinstance(one.b.solid, Plane)
+            and one.b.handle.motion is None
+            and one.a is not one.b
+        ):
             return
         _refuse(f"the pair {one.name!r}", "collide with pl.Obstacle.plane")
     _refuse(f"{one.name!r} ({type(one).__name__})", "it steps cables and contacts with planes")
@@ -186,7 +192,7 @@ def _elements(model: VolumeModel, place: IndexArray, blocks: dict[tuple[int, int
                     left[k].append(point * width + int(x))
                     right[k].append(point * width + int(y))
     starts = np.cumsum([0, *(len(one) for one in left)])
-    stages = sums([np.arange(a, b) for a, b in zip(starts[:-1], starts[1:], strict=True)], int(starts[-1]))
+    stages = sums([np.arange(a, b) for a, b in pairwise(starts)], int(starts[-1]))
     ends = [np.append(np.concatenate([np.asarray(x, np.int64) for x in side]), entries) for side in (left, right)]
     part = np.asarray(p.part)
     return Elements(

@@ -305,7 +305,7 @@ class CardInfo:
 
     @property
     def constraint_residual(self) -> float:
-        """How far the constraint forces are from their laws, relative to the gaps without forces; a cut motion counts."""
+        """How far constraint forces are from their laws, relative to the gaps without forces; a cut motion counts."""
         return max(float(self._report.residual[self._k]), 1.0 - float(self._report.fraction[self._k]))
 
     @property

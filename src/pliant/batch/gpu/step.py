@@ -60,7 +60,7 @@ class Controls(NamedTuple):
 
 
 class Report(NamedTuple):
-    """status (b,), residual of the laws (b,), δ of the rows (b, m) m at the end, contacts in reach (b,), the fraction of
+    """status (b,), residual of the laws (b,), δ of the rows (b, m) m at the end, contacts in reach (b,), fraction of
     the motion (b,), and Newton steps of the laws (b,).
     """
 
@@ -197,9 +197,7 @@ def correct(
     return after, Report(status, found.residual, delta, rows.reached, fraction, found.iterations)
 
 
-def _entries(
-    world: Lowered, blocks: Array, inertia: Array, cables: Pull | None, copies: int, dtype: Any
-) -> Array:
+def _entries(world: Lowered, blocks: Array, inertia: Array, cables: Pull | None, copies: int, dtype: Any) -> Array:
     """Entries of the blocks of A (b, 9k + 2), with a zero and a one at the end."""
     n = world.nodes
     diagonal = (9 * jnp.arange(n)[:, None] + jnp.array([0, 4, 8])).ravel()
