@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 import pliant as pl
+from benchmarks import card
 from pliant.core.errors import InputError
 
 COUNTS = (2, 8, 64)
@@ -25,7 +26,8 @@ def run_batch(*, data: Path | None = None) -> dict[str, Any]:
     """Copies of a finger that touches a ball, a rod and a reduced finger with friction, stepped over all cores.
 
     "steps_per_second" is that of the finger with the most copies, and "ratio_per_core" this over cores × the rate of
-    one copy alone in one process; best of several, timed in turn. "cases" holds both of each robot by count of copies.
+    one copy alone in one process; best of several, timed in turn. "gpu" is what `benchmarks.card` measures on a card in
+    both precisions, None without one. "cases" holds both of each robot by count of copies.
     "bit_identical" says whether every copy ends with the bits of stepping it alone.
     """
     if data is not None:
@@ -48,11 +50,19 @@ def run_batch(*, data: Path | None = None) -> dict[str, Any]:
         "steps_per_second": most["steps_per_second"],
         "ratio_per_core": most["ratio_per_core"],
         "bit_identical": same,
-        "gpu": None,
+        "gpu": _gpu(),
         "cores": cores,
         "copies": COUNTS[-1],
         "cases": cases,
     }
+
+
+def _gpu() -> dict[str, Any] | None:
+    if card.card() is None:
+        return None
+    from pliant.batch.gpu.lowering import lower
+
+    return card.on_card(lower(card.finger()[0], [], slots=16, width=card.WIDTH))
 
 
 def _case(world: Any, vary: dict[Any, Any], control: Any, count: int, cores: int) -> tuple[dict[str, Any], bool]:

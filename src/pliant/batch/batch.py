@@ -11,6 +11,7 @@ import os
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from importlib import import_module
 from typing import Any, Literal
 from weakref import finalize
 
@@ -22,6 +23,7 @@ from pliant.batch.states import BatchInfos, BatchStates
 from pliant.core.checks import positive_count
 from pliant.core.declared import declared
 from pliant.core.errors import InputError, PliantError
+from pliant.core.extras import extra
 from pliant.core.interrupts import interrupts_wait
 from pliant.core.one_line import short
 from pliant.stepping import StepInfo
@@ -44,9 +46,16 @@ class Batch(Copies, AbstractContextManager["Batch"]):
     errors
         "raise" raises the first error of a copy, and the states of the step before remain; "keep" goes on: a copy that
         fails keeps the state that it had, and ``infos.errors`` has its error.
+    device
+        "cpu"; "gpu": one volume with cables and planes on a card, through JAX (extra `gpu`, docs/batch.md); "jax": the
+        same on the processor that JAX has, to check it without a card.
+    precision
+        "float64" or "float32" on a card.
+    capacity
+        Contacts of a copy on a card. A step with more in reach is an error of that copy.
 
-    Results are those of stepping each copy alone, to the last bit. Processes end with the batch, with `close` or at the
-    end of a ``with`` block.
+    Results on "cpu" are those of stepping each copy alone, to the last bit. Processes end with the batch, with `close`
+    or at the end of a ``with`` block.
     """
 
     @declared
@@ -58,14 +67,29 @@ class Batch(Copies, AbstractContextManager["Batch"]):
         vary: Mapping[Any, Any] | None = None,
         workers: int | None = None,
         errors: Literal["raise", "keep"] = "raise",
+        device: Literal["cpu", "gpu", "jax"] = "cpu",
+        precision: Literal["float64", "float32"] = "float64",
+        capacity: int = 16,
     ) -> None:
         positive_count("count", count)
+        positive_count("capacity", capacity)
         self.world, self.count, self._keep = world, count, errors == "keep"
         self._changes = _changes(vary or {}, count)
         self.info_type: type = StepInfo
+        self._on_card = device != "cpu"
+        if self._on_card and workers not in (None, 1):
+            raise InputError(f"device={device!r} steps all copies in this process: leave out workers={workers}")
         given = _cores() if workers is None else positive_count("workers", workers)
+        given = 1 if self._on_card else given
         self._ends = np.linspace(0, count, min(given, count) + 1).astype(int)
-        self._parts: list[Any] = self._started(vary or {})
+        if self._on_card:
+            extra("jax", "batches on a card need JAX", "gpu")
+            card = import_module("pliant.batch.gpu.part")
+            self.info_type = card.CardInfo
+            options = {"on_card": device == "gpu", "precision": precision, "capacity": capacity}
+            self._parts: list[Any] = [card.CardPart(world, self._changes, **options)]
+        else:
+            self._parts = self._started(vary or {})
         self._steppers: dict[int, tuple[int, Any]] = {}
         self._known: dict[int, Any] = {}
         self._unused: deque[int] = deque()
@@ -120,11 +144,18 @@ class Batch(Copies, AbstractContextManager["Batch"]):
         if not callable(stepper):
             raise InputError(f"a batch is stepped by a stepper, such as pl.ImplicitEuler(dt), got {short(stepper)}")
         index = self._index_of(stepper)
-        given = self._controls(controls)
+        given = controls if self._on_card and isinstance(controls, Mapping) else self._controls(controls)
         after = self._new_token()
         with interrupts_wait():
             self._forget()
-            reports = self._all("step", lambda own: (index, token, after, given[own]), keep=self._keep)
+            reports = self._all(
+                "step",
+                lambda own: (index, token, after, given if isinstance(given, Mapping) else given[own]),
+                keep=self._keep,
+            )
+        if self._on_card and self._keep:
+            made = self._states_of(after, reports)
+            return made, BatchInfos(made, reports, None)
         errors: dict[int, Exception] = {
             begin + k: error
             for begin, each in zip(self._ends[:-1].tolist(), reports, strict=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,7 +29,7 @@ class BatchStates(Sequence[State]):
         self._times = _joined([each.times for each in reports])
 
     def __len__(self) -> int:
-        return len(self._times)
+        return self._batch.count
 
     def __getitem__(self, k: Any) -> Any:
         if isinstance(k, slice):
@@ -46,23 +47,23 @@ class BatchStates(Sequence[State]):
     @property
     def times(self) -> FloatArray:
         """Time of each copy, (count,), s."""
-        return self._times
+        return np.asarray(self._times)
 
     def positions(self, body: Any) -> FloatArray:
         """Positions of `body` in each copy, as states hold them: of a volume (count, n, 3), m; of a rigid body its pose
         (count, 4, 3).
         """
-        return self._q[self._batch.world.index(body)]
+        return np.asarray(self._q[self._batch.world.index(body)])
 
     def velocities(self, body: Any) -> FloatArray:
         """Velocities of `body` in each copy, (count, …) with ``state.velocities(body)``, m/s (and rad/s)."""
-        return self._v[self._batch.world.index(body)]
+        return np.asarray(self._v[self._batch.world.index(body)])
 
     def points(self, body: Any) -> FloatArray:
         """Positions of the nodes of `body` in each copy, (count, n, 3), m."""
         index = self._batch.world.index(body)
         model = self._batch.world.models[index]  # numbers change no positions of nodes
-        return np.stack([model.node_positions(q) for q in self._q[index]])
+        return np.stack([model.node_positions(q) for q in np.asarray(self._q[index])])
 
 
 class BatchInfos(Sequence[Any]):
@@ -70,10 +71,24 @@ class BatchInfos(Sequence[Any]):
     ``infos[k].actuation(cable)``; ``infos.each(…)`` those of all copies.
     """
 
-    def __init__(self, states: BatchStates, reports: Sequence[Report], errors: dict[int, Exception]) -> None:
-        self._states, self._errors = states, errors
-        self._status = [one for each in reports for one in each.status]
-        self._iterations = np.array([one for each in reports for one in each.iterations])
+    def __init__(self, states: BatchStates, reports: Sequence[Report], errors: dict[int, Exception] | None) -> None:
+        self._states, self._reports = states, reports
+        if errors is not None:  # else they are on a card, and read when they are asked for
+            self._errors = errors
+            self._status = [one for each in reports for one in each.status]
+            self._iterations = np.array([one for each in reports for one in each.iterations])
+
+    @cached_property
+    def _errors(self) -> dict[int, Exception]:
+        return dict(self._reports[0].errors)
+
+    @cached_property
+    def _status(self) -> list[Any]:
+        return list(self._reports[0].status)
+
+    @cached_property
+    def _iterations(self) -> Any:
+        return np.array(list(self._reports[0].iterations))
 
     def __len__(self) -> int:
         return len(self._states)
@@ -145,5 +160,6 @@ class CopyInfo:
 def _joined(parts: Sequence[FloatArray]) -> FloatArray:
     """Arrays of the copies of all parts, one after another, read-only."""
     made = parts[0] if len(parts) == 1 else np.concatenate(parts)
-    made.setflags(write=False)
+    if isinstance(made, np.ndarray):  # what is on a card is brought here when it is read
+        made.setflags(write=False)
     return made

@@ -1,0 +1,352 @@
+"""The copies of a batch on a card: what `Part` does in a process, over arrays that stay where they are computed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from pliant.actuators.cable import CableRows
+from pliant.batch.gpu import lowering
+from pliant.batch.gpu import step as stages
+from pliant.batch.gpu.precision import in_double
+from pliant.batch.part import Part, Report
+from pliant.constraints.contact import ContactPair
+from pliant.core.errors import CapacityError, ConvergenceError, InputError, PliantError, SingularError
+from pliant.core.one_line import short
+from pliant.core.status import Status
+from pliant.core.types import FloatArray
+from pliant.world import World
+from pliant.world.changed import changed
+
+WIDTHS = {"float32": (16, 1), "float64": (32, 4)}
+"""Unknowns of a block of the matrix and warps of its factorization, the fastest of those measured on an H200."""
+IN_KERNELS = 32
+"""Slots up to which one program on the card finds the forces of a copy."""
+_ENDS: dict[int, tuple[type[PliantError], str]] = {
+    stages.DIVERGED: (
+        SingularError,
+        "the matrix is not positive definite or the motion not finite; take a smaller dt, smaller changes of the "
+        "commands, or precision='float64'",
+    ),
+    stages.COLLAPSED: (
+        ConvergenceError,
+        "elements invert within 10 % of the motion of a step; take a smaller dt, smaller changes of the commands, or a "
+        "finer mesh where it is compressed most",
+    ),
+    stages.UNSOLVED: (
+        ConvergenceError,
+        "constraint forces were not found; take a smaller dt, or precision='float64'",
+    ),
+}
+
+
+class CardPart(Part):
+    """All copies of a batch, with these `changes` of a world, stepped by JAX; `on_card` asks for a card."""
+
+    def __init__(
+        self, world: World, changes: Sequence[Mapping[Any, Any]], *, on_card: bool, precision: str, capacity: int
+    ) -> None:
+        self._device = _device(on_card)
+        lowering.check_supported(world)
+        self.worlds = [world]
+        self._count, self._capacity = len(changes), capacity
+        self._dtype = np.dtype(precision)
+        self._cables = [one for one in world.constraints if isinstance(one, CableRows)]
+        self._pairs = [one for one in world.constraints if isinstance(one, ContactPair)]
+        copies = [changed(world, change) for change in changes] if any(changes) else []
+        for copy in copies:
+            lowering.check_same(world, copy)
+        width, warps = WIDTHS[precision]
+        lowered = lowering.lower(world, copies, slots=capacity, width=width)
+        self._order = lowering.order_of(world, width)
+        self._slots = lowered.capacity
+        with self._precisely():
+            self._world = jax.tree.map(jnp.asarray, lowered)
+            card = self._device.platform != "cpu"
+            kernels = stages.triton(self._dtype, warps=warps) if card else stages.library(self._dtype)
+            if self._slots > IN_KERNELS:
+                kernels = kernels._replace(forces=stages.library(self._dtype).forces)
+        self._kernels = kernels
+        self._dts: dict[int, float] = {}
+        self._kept: dict[int, tuple[Any, Any]] = {}
+        self._read: dict[int, tuple[Any, Any, Any]] = {}
+
+    def take_stepper(self, index: int, stepper: Any) -> None:
+        """Make `stepper` known as number `index`."""
+        lowering.check_stepper(stepper)
+        self._dts[index] = stepper.dt
+
+    def begin(self, token: int, states: Sequence[tuple[Any, ...] | None]) -> Report:
+        """Hold states as number `token`: the initial ones, or the fields of given ones after their world."""
+        world, rest = self.worlds[0], self._rest
+        start = world.initial_state()
+        fields = [(start.time, start.q, start.v, start.lam, start.keys) if one is None else one for one in states]
+        with self._precisely():
+            blank = stages.initial(self._world, self._count, self._dtype)
+            array = jnp.asarray
+            tension = np.zeros((self._count, len(self._cables)))
+            for k, (_, _, _, lam, keys, *_) in enumerate(fields):
+                known = {} if keys is None else dict(zip(np.asarray(keys).tolist(), lam, strict=True))
+                tension[k] = [known.get(cable.key, 0.0) for cable in self._cables]
+            held = blank._replace(
+                u=array(np.stack([(one[1][0] - rest)[self._order] for one in fields], -1), self._dtype),
+                v=array(np.stack([one[2][0][self._order] for one in fields], -1), self._dtype),
+                time=array([one[0] for one in fields], self._dtype),
+                lam=blank.lam.at[:, 3 * self._slots : 3 * self._slots + len(self._cables)].set(tension),
+            )
+        return self._report(token, held, None)
+
+    def step(self, index: int, before: int, after: int, controls: Any, *, keep: bool) -> Report:
+        """Step every copy from the states `before` to the states `after`; a copy that fails keeps its state."""
+        held = self._kept[before][0]
+        given = self._commands(controls)
+        with self._precisely(), self._within_memory():
+            array = jnp.asarray
+            made, report = stages.step(
+                self._world, self._kernels, array(self._dts[index], self._dtype), held,
+                stages.Controls(*(array(one) for one in given)),
+            )  # fmt: skip
+        return self._report(after, made, report)
+
+    def state(self, token: int, k: int) -> tuple[Any, ...]:
+        """The fields of a state after its world: tensions are the forces that a step goes on from."""
+        held = self._kept[token][0]
+        first = 3 * self._slots
+        lam = np.asarray(held.lam[k, first : first + len(self._cables)], float)
+        keys = np.array([cable.key for cable in self._cables], np.int64)
+        q, v = self._positions(held.u[..., k : k + 1])[0], self._velocities(held.v[..., k : k + 1])[0]
+        return float(held.time[k]), (q,), (v,), lam, keys, (), ()
+
+    def info(self, token: int, k: int) -> CardInfo:
+        """What the step to the states `token` reported of copy k."""
+        held, report = self._kept[token]
+        if report is None:
+            raise InputError("no step has led to these states: they have no read-outs")
+        if token not in self._read:  # of all copies in one transfer
+            self._read[token] = jax.device_get((report, held.lam, held.point))
+        return CardInfo(self, *self._read[token], k)
+
+    def drop(self, tokens: Sequence[int]) -> None:
+        """Forget states that nobody uses."""
+        for token in tokens:
+            self._kept.pop(token, None)
+            self._read.pop(token, None)
+
+    def error_of(self, code: int, contacts: int) -> PliantError:
+        """The error of a copy whose step ended with `code`."""
+        if code == stages.CAPACITY:
+            return CapacityError(
+                f"{contacts} contacts are in reach of a step, the capacity is {self._slots}: give the batch a larger "
+                "capacity, or collide fewer nodes (exclude= of scene.collide)"
+            )
+        kind, text = _ENDS[code]
+        return kind(text)
+
+    @property
+    def _rest(self) -> FloatArray:
+        model: Any = self.worlds[0].models[0]
+        rest: FloatArray = model.rest
+        return rest
+
+    def _positions(self, u: Any) -> FloatArray:
+        """Positions (b, n, 3) m of all nodes."""
+        made = np.repeat(self._rest[None], u.shape[-1], axis=0)
+        made[:, self._order] += np.moveaxis(np.asarray(u, float), -1, 0)
+        return made
+
+    def _velocities(self, v: Any) -> FloatArray:
+        made = np.zeros((v.shape[-1], *self._rest.shape))
+        made[:, self._order] = np.moveaxis(np.asarray(v, float), -1, 0)
+        return made
+
+    def _report(self, token: int, held: Any, report: Any) -> Report:
+        self._kept[token] = held, report
+        failed = _Failures(self, report)
+        return Report(
+            Deferred(lambda: np.asarray(held.time, float)), (Deferred(lambda: self._positions(held.u)),),
+            (Deferred(lambda: self._velocities(held.v)),), Outcomes(self, report), Iterations(self, report), failed,
+        )  # fmt: skip  # type: ignore[arg-type]
+
+    def _commands(self, controls: Any) -> tuple[FloatArray, Any, FloatArray]:
+        """Amounts (c, ·), whether by force (c, ·), and gravity (3, ·) of controls for all copies, or a list of them."""
+        base = np.asarray(self._world.numbers.gravity, float)
+        if controls is None or isinstance(controls, Mapping):
+            return self._command(controls or {}, base)
+        if any(one is not controls[0] for one in controls):
+            each = [self._command(one or {}, base[:, k : k + 1] if base.shape[1] > 1 else base)
+                    for k, one in enumerate(controls)]  # fmt: skip
+            amount, by_force, gravity = zip(*each, strict=True)
+            return tuple(np.concatenate(x, axis=1) for x in (amount, by_force, gravity))  # type: ignore[return-value]
+        return self._command(controls[0] or {}, base)
+
+    def _command(self, controls: Mapping[Any, Any], base: FloatArray) -> tuple[FloatArray, Any, FloatArray]:
+        own = {id(cable.handle): cable for cable in self._cables}
+        found = {}
+        gravity = base
+        for handle, value in controls.items():
+            if isinstance(handle, str) and handle == "gravity":
+                gravity = self._checked_gravity(value)
+            elif id(handle) in own:
+                found[id(handle)] = self._amount(own[id(handle)], value)
+            else:
+                self.worlds[0].controls({handle: value})
+                raise InputError(f"a batch on a card takes controls of cables and gravity, got {short(handle)}")
+        pairs = [found.get(key, (np.atleast_1d(cable.idle.amount), True)) for key, cable in own.items()]
+        width = max((len(amount) for amount, _ in pairs), default=1)
+        amounts = np.array([np.broadcast_to(amount, width) for amount, _ in pairs]).reshape(len(own), width)
+        forced = np.array([np.full(width, by_force) for _, by_force in pairs], bool).reshape(len(own), width)
+        return amounts, forced, gravity
+
+    def _amount(self, cable: Any, value: Any) -> tuple[FloatArray, bool]:
+        """The amount of a command, one for all copies or (count,), and whether it is a force."""
+        given = getattr(value, "value", None)
+        if np.ndim(given) != 1:
+            command = cable.spec.command(value)
+            if command.for_good:
+                raise InputError(f"a batch on a card cannot cut {cable.name!r}: take device='cpu'")
+            return np.atleast_1d(float(command.amount)), bool(command.by_force)
+        amounts = np.asarray(given, float)
+        if len(amounts) != self._count:
+            raise InputError(
+                f"the command of {cable.name!r} has {len(amounts)} values, the batch {self._count} copies: one for each"
+            )
+        if not np.isfinite(amounts).all():
+            k = int(np.argmin(np.isfinite(amounts)))
+            raise InputError(f"the command of {cable.name!r} must be finite, copy {k} has {amounts[k]}")
+        ends = [cable.spec.command(type(value)(float(one))) for one in (amounts.min(), amounts.max())]
+        return amounts, bool(ends[0].by_force)
+
+    def _checked_gravity(self, value: Any) -> FloatArray:
+        gravity = np.asarray(value, float)
+        if gravity.shape not in ((3,), (self._count, 3)) or not np.isfinite(gravity).all():
+            raise InputError(f"gravity of a batch must be finite, (3,) or ({self._count}, 3) m/s², got {short(value)}")
+        return gravity.reshape(-1, 3).T
+
+    @contextmanager
+    def _precisely(self) -> Iterator[None]:
+        """With the precision of the batch, whatever the precision of the rest of the program."""
+        with in_double(self._dtype == np.float64), jax.default_device(self._device):
+            yield
+
+    @contextmanager
+    def _within_memory(self) -> Iterator[None]:
+        try:
+            yield
+        except Exception as error:
+            if "RESOURCE_EXHAUSTED" not in str(error):
+                raise
+            raise PliantError(
+                f"{self._count} copies do not fit into the memory of {self._device}: take fewer copies, a smaller "
+                "capacity, or precision='float32'"
+            ) from error
+
+
+class Deferred:
+    """An array on the card, brought here when it is first read."""
+
+    def __init__(self, make: Any) -> None:
+        self._make, self._made = make, None
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> FloatArray:
+        if self._made is None:
+            self._made = self._make()
+            self._made.setflags(write=False)
+        return self._made if dtype is None else self._made.astype(dtype)
+
+
+class _Reading:
+    """What is read from the report of a step when it is asked for."""
+
+    def __init__(self, part: CardPart, report: Any) -> None:
+        self._part, self._report = part, report
+
+    def _codes(self) -> Any:
+        return np.zeros(0, int) if self._report is None else np.asarray(self._report.status)
+
+
+class Outcomes(_Reading):
+    """`Report.status`: how the step of each copy ended, None where it failed."""
+
+    def __iter__(self) -> Iterator[Any]:
+        if self._report is None:
+            yield from [None] * self._part._count
+            return
+        cut = np.asarray(self._report.fraction) < 1.0
+        for code, is_cut in zip(self._codes(), cut, strict=True):
+            yield None if code != stages.FINE else Status.STALLED if is_cut else Status.FIXED_ITERATIONS
+
+
+class Iterations(_Reading):
+    """`Report.iterations`: linear solves of each copy."""
+
+    def __iter__(self) -> Iterator[int]:
+        return iter([0 if self._report is None else 1] * self._part._count)
+
+
+class _Failures(_Reading):
+    """`Report.errors`: copies that failed, with their errors."""
+
+    def __iter__(self) -> Iterator[tuple[int, PliantError]]:
+        codes = self._codes()
+        for k in np.flatnonzero(codes != stages.FINE).tolist():
+            yield k, self._part.error_of(int(codes[k]), int(self._report.contacts[k]))
+
+
+class CardInfo:
+    """What a step on a card reports of one copy."""
+
+    def __init__(self, part: CardPart, report: Any, lam: Any, point: Any, k: int) -> None:
+        self._part, self._report, self._lam, self._point, self._k = part, report, lam[k], point[k], k
+
+    @property
+    def constraint_residual(self) -> float:
+        """How far constraint forces are from their laws, relative to the gaps without forces; a cut motion counts."""
+        return max(float(self._report.residual[self._k]), 1.0 - float(self._report.fraction[self._k]))
+
+    @property
+    def contact_count(self) -> int:
+        """Contacts in reach of the step."""
+        return int(self._report.contacts[self._k])
+
+    def actuation(self, actuator: Any) -> tuple[float, float]:
+        """Displacement (m) and tension (N) of a cable."""
+        handles = [cable.handle for cable in self._part._cables]
+        row = next((i for i, handle in enumerate(handles) if handle is actuator), None)
+        if row is None:
+            raise InputError(f"{short(actuator)} is no cable of this batch")
+        place = 3 * self._part._slots + row
+        return float(self._report.delta[self._k, place]), float(self._lam[place])
+
+    def contact_force(self, a: Any, b: Any = None) -> FloatArray:
+        """Total force that `b` exerts on `a`, (3,), N."""
+        part = self._part
+        chosen = [(i, sign) for i, pair in enumerate(part._pairs)
+                  for first, second, sign in ((pair.a.handle, pair.b.handle, 1.0), (pair.b.handle, pair.a.handle, -1.0))
+                  if a is first and b is second]  # fmt: skip
+        if not chosen:
+            part.worlds[0].pairs(a, b)
+        contacts, slots = part._world.contacts, part._slots
+        lam = np.asarray(self._lam[: 3 * slots], float).reshape(3, slots)
+        force = np.zeros(3)
+        for pair, sign in chosen:
+            own = np.flatnonzero((self._point >= 0) & (np.asarray(contacts.pair)[np.maximum(self._point, 0)] == pair))
+            frames = np.asarray(contacts.frames, float)[self._point[own]]
+            force += sign * np.einsum("gs,sgi->i", lam[:, own], frames)
+        return force
+
+
+def _device(on_card: bool) -> Any:
+    if not on_card:
+        return jax.devices()[0]
+    for device in jax.devices():
+        if device.platform in ("gpu", "cuda", "rocm"):
+            return device
+    raise PliantError(
+        f"JAX sees no GPU here, only {jax.devices()[0].platform}: install JAX for your card (jax[cuda13]), or take "
+        "device='cpu', which steps over all cores"
+    )

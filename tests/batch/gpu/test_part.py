@@ -1,0 +1,217 @@
+"""Batches by JAX, on the processor of the tests: every step that of each copy alone, and what bad input says."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+jax = pytest.importorskip("jax", reason="needs the extra gpu")
+import pliant as pl  # noqa: E402
+from pliant.core.errors import CapacityError, ConvergenceError  # noqa: E402
+from tests.scenes import DOWN  # noqa: E402
+
+P = pl.parameters
+EULER = pl.ImplicitEuler(dt=0.01)
+COUNT = 3
+LEAST = 1e-4
+"""Motion of a step, m, below which agreement is judged by this: a picometre, to which forces of friction are known."""
+
+
+def scene_of():
+    """A soft beam with two cables between a floor and an inclined wall, with a load."""
+    scene = pl.Scene(gravity=DOWN)
+    rubber = pl.materials.Corotated(young=3e5, poisson=0.45, density=1e3)
+    mesh = pl.mesh.box((0.1, 0.02, 0.02), (5, 1, 1))
+    body = scene.add(
+        pl.Volume(
+            mesh, rubber, clamp=pl.regions.plane(axis="x", at=0.0), damping=pl.Rayleigh(mass=0.5, stiffness=0.005)
+        )
+    )
+    cables = [
+        scene.add(pl.Cable(body, [(x, y, 0.004) for x in (0.01, 0.04, 0.06, 0.095)], name=f"cable {y}"))
+        for y in (0.005, 0.015)
+    ]
+    floor = scene.add(pl.Obstacle.plane(point=(0, 0, -0.001), normal=(0, 0, 1), name="floor"))
+    wall = scene.add(pl.Obstacle.plane(point=(0.1, -0.004, 0), normal=(-0.3, 1.0, 0.2), name="wall"))
+    for plane in (floor, wall):
+        scene.collide(body, plane, friction=0.5, margin=0.002)
+    scene.add(pl.PointLoad(body, pl.regions.plane(axis="x", at=0.1), (0.0, -0.02, 0.01)))
+    return scene, body, cables, floor, wall
+
+
+@pytest.fixture(scope="module")
+def beam():
+    scene, *things = scene_of()
+    world = scene.compile()
+    body, _, floor, _ = things
+    vary = {
+        P.Material(body, "young"): [2e5, 3e5, 5e5],
+        P.Material(body, "density"): [800.0, 1000.0, 1500.0],
+        P.Friction(body, floor): [0.0, 0.4, 0.9],
+        P.Damping(body, "mass"): [0.0, 1.0, 0.2],
+        P.Damping(body, "stiffness"): [0.004, 0.01, 0.0],
+        P.Gravity(): [DOWN, (0.0, -3.0, -9.81), (1.0, 0.0, -15.0)],
+    }
+    return world, vary, *things
+
+
+@pytest.fixture(scope="module")
+def batch(beam):
+    world, vary, *_ = beam
+    return pl.Batch(world, COUNT, vary=vary, device="jax", capacity=32)
+
+
+def commands(cables, k):
+    """Commands of step k of all copies: a shortening of each, and a tension."""
+    pulls = 0.0008 * min(k, 8) * np.arange(1, COUNT + 1)
+    forces = 0.05 * k * np.ones(COUNT)
+    alone = [{cables[0]: pl.Displacement(float(p)), cables[1]: pl.Force(float(f))} for p, f in zip(pulls, forces)]
+    return {cables[0]: pl.Displacement(pulls), cables[1]: pl.Force(forces)}, alone
+
+
+def test_every_step_is_that_of_each_copy_alone(beam, batch):
+    _, _, body, cables, floor, wall = beam
+    alone = [batch.world_of(k).initial_state() for k in range(COUNT)]
+    touched = 0
+    for k in range(14):
+        together, own = commands(cables, k)
+        states, infos = EULER(batch, batch.states(alone), together)
+        ends = [EULER(s.world, s, c) for s, c in zip(alone, own, strict=True)]
+        for i, (end, info) in enumerate(ends):
+            motion = max(np.abs(end.q[0] - alone[i].q[0]).max(), LEAST)
+            assert np.abs(states.positions(body)[i] - end.q[0]).max() <= 1e-8 * motion
+            assert np.abs(states.velocities(body)[i] - end.v[0]).max() <= 1e-8 * motion / EULER.dt
+            for cable in cables:
+                np.testing.assert_allclose(infos[i].actuation(cable), info.actuation(cable), rtol=1e-6, atol=1e-10)
+            pairs = [(infos[i].contact_force(body, one), info.contact_force(body, one)) for one in (floor, wall)]
+            touched += sum(bool(force.any()) for _, force in pairs)
+            # a node in the corner is pushed by both planes: forces of redundant rows are not unique, their sum is
+            np.testing.assert_allclose(*np.sum(pairs, axis=0), rtol=1e-5, atol=1e-7)
+            np.testing.assert_array_equal(infos[i].contact_force(wall, body), -pairs[1][0])
+        assert infos.status == [info.status for _, info in ends]
+        alone = [end for end, _ in ends]
+    assert touched > 10
+    np.testing.assert_allclose(states.times, 0.14)
+    assert max(infos.each("constraint_residual")) < 1e-8
+
+
+def test_a_copy_goes_on_alone_from_its_state(beam, batch):
+    _, _, body, cables, *_ = beam
+    states = batch.initial_states()
+    for k in range(3):
+        states, _ = EULER(batch, states, commands(cables, k)[0])
+    together, own = commands(cables, 3)
+    after, _ = EULER(batch, states, together)
+    end, _ = EULER(batch.world_of(1), states[1], own[1])
+    np.testing.assert_allclose(after.points(body)[1], end.q[0], atol=1e-11)
+    np.testing.assert_allclose(EULER(batch, states, own)[0].points(body), after.points(body), atol=1e-15)
+
+
+def test_single_precision_stays_near_double(beam, batch):
+    """Each step from the same states, 10⁻⁵ of the length of the body: 1 µm."""
+    world, vary, body, cables, *_ = beam
+    single = pl.Batch(world, COUNT, vary=vary, device="jax", capacity=32, precision="float32", errors="keep")
+    wide = batch.initial_states()
+    for k in range(6):
+        together, _ = commands(cables, k)
+        narrow, infos = EULER(single, single.states(list(wide)), together)
+        wide, _ = EULER(batch, wide, together)
+        assert not infos.errors
+        assert np.abs(wide.points(body) - narrow.points(body)).max() < 1e-5 * 0.1
+
+
+def test_a_copy_with_too_many_contacts_stays_and_says_so(beam, batch):
+    world, vary, body, *_ = beam
+    fast = [batch.world_of(k).initial_state() for k in range(COUNT)]
+    fast[1] = pl.State(fast[1].world, 0.0, fast[1].q, [np.where(world.models[0].constrained, 0.0, 20.0)], np.zeros(0))
+    kept = pl.Batch(world, COUNT, vary=vary, device="jax", capacity=32, errors="keep")
+    states, infos = EULER(kept, kept.states(fast), {})
+    assert set(infos.errors) == {1}
+    assert isinstance(infos.errors[1], CapacityError)
+    assert "40 contacts are in reach of a step, the capacity is 32" in str(infos.errors[1])
+    assert [status is None for status in infos.status] == [False, True, False]
+    np.testing.assert_array_equal(states.points(body)[1], fast[1].q[0])
+    np.testing.assert_array_equal(states.times, [0.01, 0.0, 0.01])
+    with pytest.raises(CapacityError, match=r"copy 1 of 3: 40 contacts are in reach"):
+        EULER(batch, batch.states(fast), {})
+
+
+def test_what_a_card_cannot_step_is_named(beam):
+    world = beam[0]
+    rubber = pl.materials.NeoHookean(young=3e5, poisson=0.45, density=1e3)
+    fine = pl.materials.Corotated(young=3e5, poisson=0.45, density=1e3)
+    for material, cells, named in ((rubber, (4, 1, 1), "the material of 'volume'"), (fine, (20, 5, 5), "unknowns")):
+        other = pl.Scene(gravity=DOWN)
+        mesh = pl.mesh.box((0.1, 0.02, 0.02), cells)
+        other.add(pl.Volume(mesh, material, clamp=pl.regions.plane(axis="x", at=0.0)))
+        with pytest.raises(pl.PliantError, match=rf"cannot step .*{named}.*device='cpu'"):
+            pl.Batch(other.compile(), 2, device="jax")
+    scene = pl.Scene(gravity=DOWN)
+    scene.add(pl.RigidBody.sphere(radius=0.01, mass=0.1))
+    with pytest.raises(pl.PliantError, match=r"device='gpu' cannot step the bodies 'sphere'.*device='cpu'"):
+        pl.Batch(scene.compile(), 2, device="jax")
+    scene, body, *_ = scene_of()
+    scene.collide(body, scene.add(pl.Obstacle.sphere(center=(0.05, 0.01, 0.1), radius=0.02, name="ball")))
+    with pytest.raises(pl.PliantError, match=r"the pair 'volume – ball': collide with pl\.Obstacle\.plane"):
+        pl.Batch(scene.compile(), 2, device="jax")
+    two = batch_of(world)
+    with pytest.raises(pl.PliantError, match="QuasiStatic"):
+        pl.QuasiStatic()(two, two.initial_states(), {})
+    with pytest.raises(pl.PliantError, match="newton_iterations=2"):
+        pl.ImplicitEuler(0.01, newton_iterations=2)(two, two.initial_states(), {})
+    with pytest.raises(pl.PliantError, match="leave out workers=2"):
+        pl.Batch(world, 2, device="jax", workers=2)
+
+
+def batch_of(world, **options):
+    return pl.Batch(world, 2, device="jax", capacity=32, **options)
+
+
+def test_bad_commands_change_nothing(beam):
+    world, _, body, cables, *_ = beam
+    two = batch_of(world)
+    states = two.initial_states()
+    for bad, text in [
+        ({cables[0]: pl.Displacement(np.zeros(3))}, "has 3 values, the batch 2 copies"),
+        ({cables[0]: pl.Displacement(np.array([0.0, np.nan]))}, "must be finite, copy 1 has nan"),
+        ({cables[0]: pl.Force(np.array([-1.0, 1.0]))}, "must be ≥ 0"),
+        ({body: pl.Displacement(0.0)}, "volume"),
+        ({"gravity": np.zeros(4)}, "gravity"),
+    ]:
+        with pytest.raises(pl.PliantError, match=text):
+            EULER(two, states, bad)
+    np.testing.assert_array_equal(states.points(body)[1], world.initial_state().q[0])
+
+
+def test_a_machine_without_a_card_is_an_error(beam):
+    if any(device.platform != "cpu" for device in jax.devices()):
+        pytest.skip("this machine has a card")
+    with pytest.raises(pl.PliantError, match=r"JAX sees no GPU here.*device='cpu'"):
+        pl.Batch(beam[0], 2, device="gpu")
+
+
+def test_elements_that_would_invert_cut_the_motion_or_fail(beam):
+    world, vary, body, *_ = beam
+    kept = pl.Batch(world, COUNT, vary=vary, device="jax", capacity=32, errors="keep")
+    pushed = kept.initial_states()
+    for _ in range(3):
+        pushed, infos = EULER(kept, pushed, {"gravity": np.array([DOWN, [-2e4, 0.0, 0.0], [-4e5, 0.0, 0.0]])})
+    model = world.models[0]
+    assert np.isfinite(pushed.points(body)).all()
+    assert min(model.least_volume_ratio(q) for q in pushed.points(body)) > 0.0
+    assert 1 in infos.errors or infos.status[1] is not infos.status[0]
+    assert all(isinstance(error, (CapacityError, ConvergenceError)) for error in infos.errors.values())
+
+
+def test_a_lowered_world_is_stepped_without_the_rest_of_the_library(beam, tmp_path):
+    """Saved arrays are stepped where Numba and SciPy are not installed, by the same code."""
+    from pliant.batch.gpu.lowering import lower
+
+    lower(beam[0], [], slots=32).save(tmp_path / "world.npz")
+    code = (
+        "import sys\nfrom pliant.batch.gpu.arrays import Lowered\nimport pliant.batch.gpu.step\n"
+        f"print(Lowered.load({str(tmp_path / 'world.npz')!r}).capacity, 'numba' in sys.modules)"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.split() == ["32", "False"]
