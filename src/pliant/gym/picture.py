@@ -17,7 +17,8 @@ from pliant.viewer.shapes import ball
 from pliant.viewer.surfaces import SurfaceFrames
 from pliant.world import State
 
-GOAL = "#2f9e5b"
+GOAL, CORE = "#2f9e5b", 0.4
+"""Colour of a goal, and the fraction of its radius that is seen through everything."""
 
 
 def draw(task: Task, state: State, goal: FloatArray, size: tuple[int, int]) -> Any:
@@ -26,8 +27,9 @@ def draw(task: Task, state: State, goal: FloatArray, size: tuple[int, int]) -> A
     shown = shown_run(Run.of([state]), color="plain", arrows=False, cables=True)
     surfaces = [surface.compact() for surface in shown.surfaces]
     for place, radius in task.marks(goal):
-        points, triangles = ball(np.asarray(place, np.float64), radius)
-        surfaces.append(SurfaceFrames(triangles, points[None], color=GOAL, opacity=0.55))
+        for size_of, look in ((radius, {"opacity": 0.55}), (CORE * radius, {"in_front": True})):
+            points, triangles = ball(np.asarray(place, np.float64), size_of)
+            surfaces.append(SurfaceFrames(triangles, points[None], color=GOAL, **look))
     lower, upper = (np.asarray(corner, np.float64) for corner in task.view)
     corners = np.array(
         [[x, y, z] for x in (lower[0], upper[0]) for y in (lower[1], upper[1]) for z in (lower[2], upper[2])]

@@ -134,7 +134,7 @@ class Task:
     """Steps of an episode."""
     newton_iterations: ClassVar[int] = 1
     settle: ClassVar[int] = 0
-    """Steps with the first commands before the start of every episode."""
+    """Steps with the commands of `approach` before the start of every episode."""
     failed: ClassVar[float] = -10.0
     """Reward of a step that could not be computed."""
     view: ClassVar[tuple[Any, Any]]
@@ -168,12 +168,16 @@ class Task:
         """Random numbers (g,) that describe what is asked for in an episode."""
         raise NotImplementedError
 
+    def approach(self, step: int) -> FloatArray:
+        """Commands (k,) of a step before the start of every episode; the last ones are those of the start."""
+        return np.array([each.start for each in self.actions])
+
     def begin(self, state: State, goal: FloatArray, rng: np.random.Generator) -> State:
         """The state at the begin of an episode, from the settled one."""
         return state
 
     def measured(self, shapes: Shapes) -> FloatArray:
-        """What rewards and observations are computed from, (c, m)."""
+        """What rewards and observations are computed from, (c, m); the first three are positions, m."""
         raise NotImplementedError
 
     def observed(self, now: Moment) -> Sequence[FloatArray]:
@@ -197,9 +201,8 @@ class Task:
     def start(self) -> State:
         """The settled state."""
         state = self.world.initial_state()
-        controls = self.controls(np.array([each.start for each in self.actions]))
-        for _ in range(self.settle):
-            state, _ = self.stepper(self.world, state, controls)
+        for step in range(self.settle):
+            state, _ = self.stepper(self.world, state, self.controls(self.approach(step)))
         return replace(self.world.initial_state(), q=state.q)
 
     def varied(self, given: Any) -> dict[str, tuple[Variation, float, float]]:

@@ -180,3 +180,28 @@ def random_motion(task: Task, rng: np.random.Generator, hold: int) -> Iterator[S
         yield state
         if episode.after(Shapes(task.world, [q[None] for q in state.q]), {}).terminated[0]:
             return
+
+
+def twin_error(task: Any, *, runs: int = 4, hold: int = 20, seed: int = 1) -> dict[str, float]:
+    """How far the twin of a task is from it, in episodes with the same random actions.
+
+    The positions that the task measures (its tip, what it moves) are compared at every step: "relative" is the root
+    mean square of their distance over that of their motion, "mm" and "worst_mm" this distance and the largest.
+    """
+    full, twin = task_of(task), task_of(task, reduced=True)
+    apart, moved = [], []
+    for run in range(runs):
+        motions = [random_motion(each, np.random.default_rng([seed, run]), hold) for each in (full, twin)]
+        first: Any = None
+        for states in zip(*motions, strict=False):
+            ours, theirs = (_positions(each, state) for each, state in zip((full, twin), states, strict=True))
+            first = ours if first is None else first
+            apart.append(float(np.linalg.norm(theirs - ours)))
+            moved.append(float(np.linalg.norm(ours - first)))
+    away = float(np.sqrt(np.mean(np.square(apart))))
+    motion = float(np.sqrt(np.mean(np.square(moved))))
+    return {"relative": away / motion, "mm": 1e3 * away, "worst_mm": 1e3 * max(apart), "motion_mm": 1e3 * motion}
+
+
+def _positions(task: Task, state: State) -> FloatArray:
+    return task.measured(Shapes(task.world, [q[None] for q in state.q]))[0, :3]

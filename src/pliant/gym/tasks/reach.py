@@ -12,7 +12,7 @@ from pliant.core.types import FloatArray
 from pliant.gym.task import Channel, Moment, Seen, Shapes, Task, Variation, Verdict, distance
 from pliant.gym.tasks.placing import parameters
 from pliant.gym.twins import Modes
-from pliant.robots import trunk
+from pliant.robots import Robot, trunk
 from pliant.world import Scene, World
 
 LENGTH, HEIGHT = 0.195, 0.20
@@ -45,10 +45,8 @@ class Reach(Task):
     twin = Modes()
 
     def build(self, *, coarse: bool) -> World:
-        whole = trunk(vertebra_count=8, cells=(2, 2), length=LENGTH)
-        self.trunk = replace(whole, cables=whole.cables[:4])
         scene = Scene(gravity=(0, 0, -9.81))
-        scene.add(self.trunk, position=(0, 0, HEIGHT), rotation=(np.pi, 0, 0))
+        self.trunk = hanging_trunk(scene)
         return scene.compile()
 
     def controls(self, command: FloatArray) -> dict[Any, Any]:
@@ -70,13 +68,21 @@ class Reach(Task):
         return [(goal, 0.008)]
 
 
-def bowl(rng: np.random.Generator, widest: float) -> FloatArray:
-    """A point (3,), m, that the tip reaches, at most `widest` m from the axis.
+def hanging_trunk(scene: Scene, *, cables: int = 4) -> Robot:
+    """A trunk of 412 nodes with its first `cables`, the long ones before the short ones, that hangs in `scene`."""
+    whole = trunk(vertebra_count=8, cells=(2, 2), length=LENGTH)
+    robot = replace(whole, cables=whole.cables[:cables])
+    scene.add(robot, position=(0, 0, HEIGHT), rotation=(np.pi, 0, 0))
+    return robot
+
+
+def bowl(rng: np.random.Generator, widest: float, *, least: float = 0.015) -> FloatArray:
+    """A point (3,), m, that the tip reaches, `least` to `widest` m from the axis.
 
     With one cable pulled, the tip moves on a bowl 5 mm above the floor in the middle and 8.2/m r² higher at r; opposed
     cables raise it by up to 19 mm there.
     """
-    aside, azimuth = widest * np.sqrt(rng.uniform(0.05, 1.0)), rng.uniform(-np.pi, np.pi)
+    aside, azimuth = np.sqrt(rng.uniform(least**2, widest**2)), rng.uniform(-np.pi, np.pi)
     height = 0.005 + 8.2 * aside**2 + rng.uniform(0.0, 0.005)
     return np.array([aside * np.cos(azimuth), aside * np.sin(azimuth), height])
 
