@@ -40,14 +40,15 @@ MOST_SHAPES = 200
 class Modes:
     """A twin in the modes of the motions in `runs` episodes of random actions, each of which holds for `hold` steps.
 
-    Every `every`-th shape is recorded. `tolerance` is the relative error of held-out shapes, three times it that of the
+    Every `every`-th shape is recorded. `tolerance` is the relative error of held-out shapes, `points` that of the
     forces of the integration points; `stiffness` as of `pl.reduction.ecsw`. `seed` is that of the actions.
     """
 
     runs: int = 20
     hold: int = 20
     every: int = 5
-    tolerance: float = 5e-3
+    tolerance: float = 2e-3
+    points: float = 2e-2
     stiffness: bool = False
     seed: int = 0
 
@@ -155,13 +156,12 @@ def _modes(task: Task, recipe: Modes) -> dict[str, Any]:
 
 def _reduced_body(model: VolumeModel, seen: FloatArray, held: FloatArray, recipe: Modes) -> Subspace:
     """The fewest modes that leave the tolerance of the shapes `held` out, with their integration points."""
-    tolerance = recipe.tolerance
     left = pod(model, seen, tolerance=1e-6).left_out(held)
-    enough = np.flatnonzero(left <= max(tolerance, 1.05 * float(left.min())))
+    enough = np.flatnonzero(left <= max(recipe.tolerance, 1.05 * float(left.min())))
     both = np.concatenate([seen, held])
     space = pod(model, both, size=max(1, int(enough[0]))).subspace()
     every = -(-len(both) // MOST_SHAPES)
-    return ecsw(model, space, both[::every], tolerance=min(0.5, 3.0 * tolerance), stiffness=recipe.stiffness)
+    return ecsw(model, space, both[::every], tolerance=recipe.points, stiffness=recipe.stiffness)
 
 
 def random_motion(task: Task, rng: np.random.Generator, hold: int) -> Iterator[State]:

@@ -51,7 +51,7 @@ class Crawl(Task):
     steps = 250
     settle = 30
     view = (-0.02, -0.03, 0.0), (0.2, 0.06, 0.03)
-    twin = Modes(runs=15, tolerance=1e-2)
+    twin = Modes(runs=15, tolerance=1e-3, points=5e-3)
 
     def build(self, *, coarse: bool) -> World:
         silicone = Corotated(young=0.4e6, poisson=0.45, density=1080.0)

@@ -9,8 +9,8 @@ import numpy as np
 from pliant.actuators.values import Displacement
 from pliant.core.types import FloatArray
 from pliant.gym.task import Channel, Moment, Seen, Shapes, Task, Variation, Verdict
-from pliant.gym.tasks.grasp_lift import GraspLift
-from pliant.gym.twins import Modes
+from pliant.gym.tasks.grasp_lift import CELLS, COARSE, GraspLift
+from pliant.gym.twins import Coarser
 from pliant.robots import gripper
 from pliant.world import Scene, World
 
@@ -43,11 +43,11 @@ class InHandTurn(Task):
     variations: tuple[Variation, ...] = GraspLift.variations
     settle = 200
     view = (-0.05, -0.05, 0.0), (0.05, 0.05, 0.16)
-    twin = Modes(runs=15, tolerance=1e-2)
+    twin = Coarser(COARSE)
 
     def build(self, *, coarse: bool) -> World:
         scene = Scene(gravity=(0, 0, -9.81))
-        self.gripper = scene.add(gripper())
+        self.gripper = scene.add(gripper(cells=CELLS[coarse]))
         self.gripper.collide(scene, friction=0.8)
         return scene.compile()
 

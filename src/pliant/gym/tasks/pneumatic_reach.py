@@ -26,18 +26,20 @@ TILTS = np.array(
         [[0.0, 0.0, 0.0], [0.0, -1.1, 1.7], [0.0, -2.5, 3.8], [0.0, -3.3, 5.6], [0.0, -3.3, 7.4]],
     ]
 )
-"""How far the top moves, mm, with one chamber at quarters of the largest pressure. The sum of two is within 4 mm of
-what both do, as the tests show: a goal is a place that the top can reach.
+"""How far the top moves, mm, with one chamber at quarters of the largest pressure. The sum of those
+of `PAIRS` is within 4 mm of what both do, as the tests show: a goal is a place that the top can reach.
 """
+PAIRS = ((0, 2), (0, 3), (1, 3))
+"""Chambers that tilt across each other; 1 and 2 together snap to 9 mm from the sum."""
 
 
 class PneumaticReach(Task):
     """Chambers swell, press the slots above them closed and tilt what is above: this needs self-contact."""
 
     title = "a pneumatic tower brings its top to a random place"
-    reward = "−10 |top − goal| (m) − 0.005 |action − position|², + 0.5 within 4 mm"
+    reward = "−10 |top − goal| (m) − 0.005 |action − position|², + 0.5 within 5 mm"
     error = "distance of the top from the goal, m"
-    succeeds = "the top is within 4 mm of the goal"
+    succeeds = "the top is within 5 mm of the goal"
     actions = tuple(Channel(f"pressure of chamber {k}", "Pa", 0.0, HIGHEST, 5e4) for k in range(4))
     observations = (
         Seen("top", 3, "m", 0.05),
@@ -51,7 +53,7 @@ class PneumaticReach(Task):
     )
     settle = 40
     view = (-0.035, -0.035, 0.0), (0.035, 0.035, 0.09)
-    twin = Modes(runs=15, tolerance=1e-2)
+    twin = Modes(runs=15, tolerance=5e-3)
 
     def build(self, *, coarse: bool) -> World:
         scene = Scene(gravity=(0, 0, -9.81))
@@ -64,8 +66,7 @@ class PneumaticReach(Task):
 
     def goal(self, rng: np.random.Generator) -> FloatArray:
         """The sum of what two chambers that tilt across each other do to the top, and where it is at rest."""
-        chambers = rng.integers(2), 2 + rng.integers(2)
-        levels = rng.uniform(0.2, 0.8, 2)
+        chambers, levels = PAIRS[rng.integers(len(PAIRS))], rng.uniform(0.2, 0.7, 2)
         moved = sum(1e-3 * _level(TILTS[k], x) for k, x in zip(chambers, levels, strict=True))
         return self.tower.tip.at(self.start) + moved
 
@@ -76,7 +77,7 @@ class PneumaticReach(Task):
         return [now.measured, now.rates, now.goal - now.measured, now.position]
 
     def judged(self, now: Moment) -> Verdict:
-        return reach_verdict(now, now.measured, now.goal, 0.004)
+        return reach_verdict(now, now.measured, now.goal, 0.005)
 
     def marks(self, goal: FloatArray) -> list[tuple[FloatArray, float]]:
         return [(goal, 0.003)]

@@ -9,8 +9,9 @@ import numpy as np
 from pliant.actuators.values import Displacement
 from pliant.core.types import FloatArray
 from pliant.gym.task import Channel, Moment, Seen, Shapes, Task, Variation, Verdict, distance
+from pliant.gym.tasks.grasp_lift import CELLS, COARSE
 from pliant.gym.tasks.placing import parameters, placed
-from pliant.gym.twins import Modes
+from pliant.gym.twins import Coarser
 from pliant.mesh import regions
 from pliant.models.rigid import Obstacle, RigidBody
 from pliant.models.volume import Support
@@ -55,10 +56,10 @@ class Push(Task):
     steps = 150
     settle = 60
     view = (-0.04, -0.07, 0.0), (0.14, 0.07, 0.11)
-    twin = Modes(runs=15, tolerance=1e-2)
+    twin = Coarser(COARSE)
 
     def build(self, *, coarse: bool) -> World:
-        one = finger()
+        one = finger(cells=CELLS[coarse])
         length = float(one.body.mesh.bounds[1, 0])
         base = regions.nodes(one.body.clamp.nodes(one.body.mesh.points, what="base of the finger"))
         self.finger = moved(one, DOWN, np.array([0.0, 0.0, length + 0.006]), clamp=None)

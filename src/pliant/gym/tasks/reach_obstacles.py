@@ -12,9 +12,9 @@ from pliant.gym.twins import Modes
 from pliant.models.rigid import Obstacle
 from pliant.world import Scene, World
 
-POSTS = 0.045 * np.array([[np.cos(a), np.sin(a)] for a in 0.25 * np.pi + 0.5 * np.pi * np.arange(4)])
+POSTS = 0.035 * np.array([[np.cos(a), np.sin(a)] for a in 0.25 * np.pi + 0.5 * np.pi * np.arange(4)])
 """Where the posts stand, (4, 2), m."""
-RADIUS, TOP = 0.008, 0.03
+RADIUS, TOP = 0.006, 0.02
 """Radius of a post, and height of the middle of its round top, m."""
 
 
@@ -27,7 +27,7 @@ class ReachObstacles(Reach):
         Variation("friction", lambda world: [parameters().Friction("trunk", f"post {k}") for k in range(4)], 0.5, 1.5),
     )
     steps = 150
-    view = (-0.08, -0.08, 0.0), (0.08, 0.08, 0.2)
+    view = (-0.06, -0.06, 0.0), (0.06, 0.06, 0.2)
     twin = Modes(runs=20)
 
     def build(self, *, coarse: bool) -> World:
@@ -39,4 +39,4 @@ class ReachObstacles(Reach):
         return scene.compile()
 
     def goal(self, rng: np.random.Generator) -> FloatArray:
-        return bowl(rng, 0.075, least=0.06)
+        return bowl(rng, 0.05, least=0.042)

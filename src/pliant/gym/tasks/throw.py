@@ -59,7 +59,7 @@ class Throw(Task):
     settle = 200
     view = (-0.15, -0.03, 0.0), (0.08, 0.03, 0.15)
     eye = (-80.0, 12.0)
-    twin = Modes(runs=25, hold=15, every=2, tolerance=1e-2)
+    twin = Modes(runs=25, hold=15, every=2, tolerance=1e-3, points=5e-3)
 
     def build(self, *, coarse: bool) -> World:
         silicone = Corotated(young=4e6, poisson=0.45, density=1100.0)
