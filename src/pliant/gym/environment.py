@@ -8,6 +8,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 
+from pliant.core.checks import positive_count
 from pliant.core.errors import InputError, PliantError
 from pliant.gym.episodes import LARGEST, Episodes, Outcome, actions_of
 from pliant.gym.picture import draw
@@ -47,8 +48,7 @@ class Environment(gymnasium.Env[Any, Any]):
         size: tuple[int, int] = (480, 360),
     ) -> None:
         self.task: Task = task_of(task, reduced=reduced)
-        check_render_mode(render_mode)
-        self.render_mode, self._size = render_mode, size
+        self.render_mode, self._size = checked_view(render_mode, size)
         self.metadata = {**self.metadata, "render_fps": round(1.0 / self.task.dt)}
         self.action_space, self.observation_space = spaces(self.task)
         self._episodes = Episodes(self.task, 1, randomize=randomize)
@@ -110,7 +110,10 @@ def spaces(task: Task) -> tuple[gymnasium.spaces.Box, gymnasium.spaces.Box]:
     )
 
 
-def check_render_mode(mode: str | None) -> None:
-    """Raise an `InputError` unless this can be rendered."""
+def checked_view(mode: str | None, size: Any) -> tuple[str | None, tuple[int, int]]:
+    """How pictures are asked for, and their width and height, pixels; an `InputError` for others."""
     if mode is not None and mode not in RENDER_MODES:
         raise InputError(f'render_mode must be "rgb_array" or None, got {mode!r}')
+    if not isinstance(size, (tuple, list)) or len(size) != 2:
+        raise InputError(f"size must be a width and a height, pixels, got {size!r}")
+    return mode, (positive_count("size[0]", size[0]), positive_count("size[1]", size[1]))

@@ -42,12 +42,12 @@ class Seen(NamedTuple):
 
 
 class Variation(NamedTuple):
-    """Numbers of the world that episodes may vary together: `parameters` of a world, and the default range of the
-    factor on their values.
+    """Numbers of the world that episodes may vary together: `parameters` of the world of a task, and the default
+    range of the factor on their values.
     """
 
     name: str
-    parameters: Callable[[World], Sequence[Any]]
+    parameters: Callable[[Any], Sequence[Any]]
     low: float
     high: float
 
@@ -236,9 +236,7 @@ class Task:
         """The parameters of a variation and their values in the world."""
         known: dict[str, Any] = self.__dict__.setdefault("_known_numbers", {})
         if name not in known:
-            known[name] = [
-                (number, np.asarray(number.value(self.world))) for number in variation.parameters(self.world)
-            ]
+            known[name] = [(number, np.asarray(number.value(self.world))) for number in variation.parameters(self)]
         return [(number, value if value.ndim else value.item()) for number, value in known[name]]
 
 

@@ -14,7 +14,7 @@ from pliant.batch import Batch
 from pliant.core.checks import positive_count
 from pliant.core.errors import InputError
 from pliant.core.types import BoolArray
-from pliant.gym.environment import RENDER_MODES, check_render_mode, info_of, spaces
+from pliant.gym.environment import RENDER_MODES, checked_view, info_of, spaces
 from pliant.gym.episodes import Episodes, actions_of
 from pliant.gym.picture import draw
 from pliant.gym.task import Shapes, Task
@@ -61,8 +61,7 @@ class VectorEnvironment(gymnasium.vector.VectorEnv[Any, Any, Any]):
     ) -> None:
         self.num_envs = positive_count("num_envs", num_envs)
         self.task: Task = task_of(task, reduced=reduced)
-        check_render_mode(render_mode)
-        self.render_mode, self._size = render_mode, size
+        self.render_mode, self._size = checked_view(render_mode, size)
         try:
             self.autoreset_mode = AutoresetMode(autoreset_mode)
         except ValueError as error:

@@ -42,8 +42,8 @@ class CatheterVessel(Task):
         Seen("commands, −1 … 1", 2, "1", 1.0),
     )
     variations = (
-        Variation("modulus", lambda world: [parameters().Material("wire", "young")], 0.8, 1.2),
-        Variation("friction", lambda world: [parameters().Friction("wire", "vessel")], 0.5, 1.5),
+        Variation("modulus", lambda task: [parameters().Material(task.wire, "young")], 0.8, 1.2),
+        Variation("friction", lambda task: [parameters().Friction(task.wire, task.vessel)], 0.5, 1.5),
     )
     steps = 200
     settle = 40
@@ -66,8 +66,8 @@ class CatheterVessel(Task):
         scene = Scene(gravity=(0, 0, -9.81))
         scene.add(self.wire)
         self.hand = scene.add(Support(self.wire, [0], rotation=(0, 0, 0)))
-        vessel = scene.add(Obstacle.tubes(paths, radius=BORE, name="vessel"))
-        scene.collide(self.wire, vessel, friction=0.1, margin=BORE - WIRE, continuous=True)
+        self.vessel = scene.add(Obstacle.tubes(paths, radius=BORE, name="vessel"))
+        scene.collide(self.wire, self.vessel, friction=0.1, margin=BORE - WIRE, continuous=True)
         return scene.compile()
 
     def controls(self, command: FloatArray) -> dict[Any, Any]:

@@ -11,7 +11,7 @@ from pliant.actuators.values import Displacement
 from pliant.core.types import FloatArray
 from pliant.gym.task import Channel, Moment, Seen, Shapes, Task, Variation, Verdict
 from pliant.gym.tasks.placing import parameters
-from pliant.gym.twins import Modes
+from pliant.gym.twins import Coarser
 from pliant.materials import Corotated
 from pliant.mesh import box
 from pliant.models.rigid import Obstacle
@@ -44,18 +44,20 @@ class Crawl(Task):
         Seen("commands, −1 … 1", 2, "1", 1.0),
     )
     variations = (
-        Variation("modulus", lambda world: [parameters().Material("worm", "young")], 0.8, 1.2),
-        Variation("mass", lambda world: [parameters().Mass("worm")], 0.9, 1.1),
-        Variation("friction", lambda world: [parameters().Friction("worm", "floor")], 0.7, 1.3),
+        Variation("modulus", lambda task: [parameters().Material(task.worm, "young")], 0.8, 1.2),
+        Variation("mass", lambda task: [parameters().Mass(task.worm)], 0.9, 1.1),
+        Variation("friction", lambda task: [parameters().Friction(task.worm, task.floor)], 0.7, 1.3),
     )
     steps = 250
     settle = 30
     view = (-0.02, -0.03, 0.0), (0.2, 0.06, 0.03)
-    twin = Modes(runs=15, tolerance=1e-3, points=5e-3)
+    twin = Coarser("a mesh of 54 nodes instead of 117: it touches the floor everywhere, which few modes cannot follow")
 
     def build(self, *, coarse: bool) -> World:
         silicone = Corotated(young=0.4e6, poisson=0.45, density=1080.0)
-        self.worm = Volume(box(SIZE, (12, 2, 2)), silicone, damping=Rayleigh(stiffness=0.01), name="worm")
+        self.worm = Volume(
+            box(SIZE, (8, 2, 1) if coarse else (12, 2, 2)), silicone, damping=Rayleigh(stiffness=0.01), name="worm"
+        )
         scene = Scene(gravity=(0, 0, -9.81))
         scene.add(self.worm, position=(0.0, 0.0, 2e-4))
         self.cables = [
@@ -65,7 +67,8 @@ class Crawl(Task):
             for half, ends in (("rear", (0.010, 0.055)), ("front", (0.065, 0.110)))
         ]
         self.markers = [Marker(self.worm, (x, 0.5 * SIZE[1], 0.0)) for x in SIZE[0] * np.linspace(0.0, 1.0, 5)]
-        scene.collide(self.worm, scene.add(Obstacle.plane(name="floor")), friction=0.5)
+        self.floor = scene.add(Obstacle.plane(name="floor"))
+        scene.collide(self.worm, self.floor, friction=0.5)
         return scene.compile()
 
     def controls(self, command: FloatArray) -> dict[Any, Any]:

@@ -49,12 +49,15 @@ class GraspLift(Task):
     )
     variations = (
         Variation(
-            "modulus", lambda world: [parameters().Material(each.handle, "young") for each in world.volumes], 0.8, 1.2
+            "modulus",
+            lambda task: [parameters().Material(each.handle, "young") for each in task.world.volumes],
+            0.8,
+            1.2,
         ),
-        Variation("mass", lambda world: [parameters().Mass("gripper cube")], 0.7, 1.3),
+        Variation("mass", lambda task: [parameters().Mass(task.gripper.cube)], 0.7, 1.3),
         Variation(
             "friction",
-            lambda world: [parameters().Friction(each.handle, "gripper cube") for each in world.volumes],
+            lambda task: [parameters().Friction(each.handle, task.gripper.cube) for each in task.world.volumes],
             0.8,
             1.2,
         ),

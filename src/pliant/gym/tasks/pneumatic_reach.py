@@ -48,8 +48,8 @@ class PneumaticReach(Task):
         Seen("commands, −1 … 1", 4, "1", 1.0),
     )
     variations = (
-        Variation("modulus", lambda world: [parameters().Material("tower", "young")], 0.9, 1.2),
-        Variation("mass", lambda world: [parameters().Mass("tower")], 0.9, 1.1),
+        Variation("modulus", lambda task: [parameters().Material(task.tower.body, "young")], 0.9, 1.2),
+        Variation("mass", lambda task: [parameters().Mass(task.tower.body)], 0.9, 1.1),
     )
     settle = 40
     view = (-0.035, -0.035, 0.0), (0.035, 0.035, 0.09)

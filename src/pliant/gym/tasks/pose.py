@@ -43,8 +43,8 @@ class Pose(Task):
         Seen("commands, −1 … 1", 8, "1", 1.0),
     )
     variations = (
-        Variation("modulus", lambda world: [parameters().Material("trunk", "young")], 0.8, 1.2),
-        Variation("mass", lambda world: [parameters().Mass("trunk")], 0.9, 1.1),
+        Variation("modulus", lambda task: [parameters().Material(task.trunk.body, "young")], 0.8, 1.2),
+        Variation("mass", lambda task: [parameters().Mass(task.trunk.body)], 0.9, 1.1),
     )
     settle = 150
     view = (-0.08, -0.08, 0.0), (0.08, 0.08, 0.2)

@@ -49,9 +49,9 @@ class Push(Task):
         Seen("commands, −1 … 1", 3, "1", 1.0),
     )
     variations = (
-        Variation("modulus", lambda world: [parameters().Material("finger", "young")], 0.8, 1.2),
-        Variation("mass", lambda world: [parameters().Mass("box")], 0.7, 1.3),
-        Variation("friction", lambda world: [parameters().Friction("box", "floor")], 0.8, 1.2),
+        Variation("modulus", lambda task: [parameters().Material(task.finger.body, "young")], 0.8, 1.2),
+        Variation("mass", lambda task: [parameters().Mass(task.box)], 0.7, 1.3),
+        Variation("friction", lambda task: [parameters().Friction(task.box, task.floor)], 0.8, 1.2),
     )
     steps = 150
     settle = 60
@@ -65,13 +65,13 @@ class Push(Task):
         self.finger = moved(one, DOWN, np.array([0.0, 0.0, length + 0.006]), clamp=None)
         self.mount = Support(self.finger.body, base)
         self.box = RigidBody.box(size=(EDGE,) * 3, mass=0.05, position=(0.04, 0.0, 0.5 * EDGE), name="box")
-        floor = Obstacle.plane(name="floor")
+        self.floor = Obstacle.plane(name="floor")
         scene = Scene(gravity=(0, 0, -9.81))
-        for thing in (self.finger, self.mount, self.box, floor):
+        for thing in (self.finger, self.mount, self.box, self.floor):
             scene.add(thing)
         scene.collide(self.finger, self.box, friction=0.6)
-        scene.collide(self.box, floor, friction=0.3)
-        scene.collide(self.finger, floor, friction=0.3)
+        scene.collide(self.box, self.floor, friction=0.3)
+        scene.collide(self.finger, self.floor, friction=0.3)
         return scene.compile()
 
     def controls(self, command: FloatArray) -> dict[Any, Any]:

@@ -37,8 +37,8 @@ class Reach(Task):
         Seen("commands, −1 … 1", 4, "1", 1.0),
     )
     variations = (
-        Variation("modulus", lambda world: [parameters().Material(world.models[0].handle, "young")], 0.8, 1.2),
-        Variation("mass", lambda world: [parameters().Mass(world.models[0].handle)], 0.9, 1.1),
+        Variation("modulus", lambda task: [parameters().Material(task.trunk.body, "young")], 0.8, 1.2),
+        Variation("mass", lambda task: [parameters().Mass(task.trunk.body)], 0.9, 1.1),
     )
     settle = 150
     view = (-0.1, -0.1, 0.0), (0.1, 0.1, 0.21)

@@ -24,7 +24,9 @@ class ReachObstacles(Reach):
     title = "a trunk with four cables reaches for a point behind posts, which it touches and slides along"
     variations = (
         *Reach.variations,
-        Variation("friction", lambda world: [parameters().Friction("trunk", f"post {k}") for k in range(4)], 0.5, 1.5),
+        Variation(
+            "friction", lambda task: [parameters().Friction(task.trunk.body, post) for post in task.posts], 0.5, 1.5
+        ),
     )
     steps = 150
     view = (-0.06, -0.06, 0.0), (0.06, 0.06, 0.2)
@@ -33,8 +35,11 @@ class ReachObstacles(Reach):
     def build(self, *, coarse: bool) -> World:
         scene = Scene(gravity=(0, 0, -9.81))
         self.trunk = hanging_trunk(scene)
-        for k, (x, y) in enumerate(POSTS):
-            post = scene.add(Obstacle.capsule(start=(x, y, -0.01), end=(x, y, TOP), radius=RADIUS, name=f"post {k}"))
+        self.posts = [
+            scene.add(Obstacle.capsule(start=(x, y, -0.01), end=(x, y, TOP), radius=RADIUS, name=f"post {k}"))
+            for k, (x, y) in enumerate(POSTS)
+        ]
+        for post in self.posts:
             scene.collide(self.trunk, post, friction=0.2)
         return scene.compile()
 

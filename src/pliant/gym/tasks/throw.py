@@ -51,8 +51,8 @@ class Throw(Task):
         Seen("command, −1 … 1", 1, "1", 1.0),
     )
     variations = (
-        Variation("modulus", lambda world: [parameters().Material("arm", "young")], 0.9, 1.1),
-        Variation("mass", lambda world: [parameters().Mass("block")], 0.8, 1.2),
+        Variation("modulus", lambda task: [parameters().Material(task.arm, "young")], 0.9, 1.1),
+        Variation("mass", lambda task: [parameters().Mass(task.block)], 0.8, 1.2),
     )
     dt = 0.005
     steps = 120
