@@ -1,9 +1,10 @@
 """The tables and the curve of docs/gym.md:
 
-    python docs/environments.py [--bench FILE] [--curve FILE]
+    python docs/environments.py [--bench FILE] [--curve FILE] [--pictures]
 
 It writes what every task declares. `--bench` is what ``pliant bench gym --json FILE`` wrote: steps a second, and errors
 of the twins. `--curve` is what ``examples/learn_reach.py --curve FILE`` wrote; it becomes images/learn-reach.svg.
+`--pictures` draws images/environments.png: every task in an episode.
 """
 
 from __future__ import annotations
@@ -11,14 +12,30 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from pliant.core.extras import blank_figure
-from pliant.gym import TASKS, Coarser, Modes
+from pliant.gym import TASKS, Coarser, Environment, Modes
 from pliant.gym.registration import environment_id
 
 PAGE = Path(__file__).parent / "gym.md"
+POSES: dict[str, tuple[int, list[float]]] = {
+    "Reach": (40, [0.9, 0.2, -1.0, -1.0]),
+    "ReachObstacles": (60, [0.9, 0.6, -1.0, -1.0]),
+    "Pose": (40, [0.8, -1.0, -1.0, -1.0, -1.0, 0.6, 0.6, -1.0]),
+    "GraspLift": (40, [0.7, 0.7, 0.7, -1.0]),
+    "InHandTurn": (35, [0.2, 0.2, 0.5, -0.5]),
+    "Push": (45, [0.2, 0.0, -0.5]),
+    "Crawl": (25, [0.6, -0.8]),
+    "CatheterVessel": (120, [0.6, 0.0]),
+    "PneumaticReach": (40, [0.2, -1.0, 0.4, -1.0]),
+    "Throw": (27, [-1.0]),
+}
+"""Steps and their action before the picture of a task."""
 
 
 def tasks_section() -> Iterator[str]:
@@ -93,6 +110,22 @@ def draw_curve(curve: dict[str, Any], file: Path) -> None:
         figure.savefig(file, format="svg", metadata={"Date": None})
 
 
+def draw_pictures(file: Path) -> None:
+    """Every task after some steps towards a fixed action, side by side."""
+    tiles = []
+    for name in TASKS:
+        env = Environment(name, render_mode="rgb_array", size=(260, 208))
+        env.reset(seed=4)
+        for _ in range(POSES[name][0]):
+            env.step(np.array(POSES[name][1]))
+        tiles.append(env.render())
+    rows = [np.hstack(tiles[k : k + 5]) for k in range(0, len(tiles), 5)]
+    pillow = import_module("PIL.Image")
+    image = pillow.fromarray(np.vstack(rows))
+    palette = image.quantize(colors=160, method=pillow.Quantize.MAXCOVERAGE)  # keeps the few pixels of small things
+    image.quantize(palette=palette, dither=pillow.Dither.FLOYDSTEINBERG).save(file, "png", optimize=True)
+
+
 def with_section(text: str, name: str, lines: Iterator[str]) -> str:
     """`text` with other content between the marks of a section."""
     begin, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->"
@@ -119,6 +152,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--bench", type=Path)
     parser.add_argument("--curve", type=Path)
+    parser.add_argument("--pictures", action="store_true")
     asked = parser.parse_args()
     text = with_section(PAGE.read_text(encoding="utf-8"), "tasks", tasks_section())
     if asked.bench:
@@ -127,6 +161,8 @@ def main() -> None:
             "measured",
             measured_section(json.loads(asked.bench.read_text(encoding="utf-8"))),
         )
+    if asked.pictures:
+        draw_pictures(PAGE.parent / "images" / "environments.png")
     if asked.curve:
         curve = json.loads(asked.curve.read_text(encoding="utf-8"))
         draw_curve(curve, PAGE.parent / "images" / "learn-reach.svg")

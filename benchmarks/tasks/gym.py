@@ -27,7 +27,7 @@ def run_gym(*, data: Path | None = None) -> dict[str, Any]:
     """
     if data is not None:
         raise InputError("the bench 'gym' has robots of its own; leave out --data")
-    tasks = {}
+    tasks: dict[str, Any] = {}
     for name, task in TASKS.items():
         full, twin = (_rate(environment_id(name, reduced=reduced)) for reduced in (False, True))
         tasks[name] = {

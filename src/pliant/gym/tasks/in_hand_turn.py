@@ -8,7 +8,7 @@ import numpy as np
 
 from pliant.actuators.values import Displacement
 from pliant.core.types import FloatArray
-from pliant.gym.task import Channel, Moment, Seen, Shapes, Task, Variation, Verdict
+from pliant.gym.task import Channel, Moment, Seen, Shapes, Task, Verdict
 from pliant.gym.tasks.grasp_lift import CELLS, COARSE, GraspLift
 from pliant.gym.twins import Coarser
 from pliant.robots import gripper
@@ -40,7 +40,7 @@ class InHandTurn(Task):
         Seen("goal − turn", 1, "rad", 0.3),
         Seen("commands, −1 … 1", 4, "1", 1.0),
     )
-    variations: tuple[Variation, ...] = GraspLift.variations
+    variations = GraspLift.variations
     settle = 200
     view = (-0.05, -0.05, 0.0), (0.05, 0.05, 0.16)
     twin = Coarser(COARSE)

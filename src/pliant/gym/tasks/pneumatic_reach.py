@@ -80,10 +80,10 @@ class PneumaticReach(Task):
         return reach_verdict(now, now.measured, now.goal, 0.005)
 
     def marks(self, goal: FloatArray) -> list[tuple[FloatArray, float]]:
-        return [(goal, 0.003)]
+        return [(goal, 0.005)]
 
 
 def _level(moves: FloatArray, level: float) -> FloatArray:
     """Moves (3,), mm, between the quarters (5, 3) of the largest pressure."""
-    quarters: FloatArray = np.linspace(0.0, 1.0, len(moves))
+    quarters: FloatArray = np.linspace(0.0, 1.0, len(moves), dtype=np.float64)
     return np.array([np.interp(level, quarters, column) for column in moves.T])

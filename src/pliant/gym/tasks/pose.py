@@ -71,7 +71,7 @@ class Pose(Task):
                 state, _ = self.statics(self.world, self.start, self.controls(pulls))
             except ConvergenceError:
                 continue
-            return self.measured(Shapes(self.world, [q[None] for q in state.q]))[0]
+            return np.asarray(self.measured(Shapes(self.world, [q[None] for q in state.q]))[0], np.float64)
 
     def measured(self, shapes: Shapes) -> FloatArray:
         tip = shapes.marker(self.trunk.tip)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -36,7 +36,7 @@ class Reach(Task):
         Seen("goal − tip", 3, "m", 0.05),
         Seen("commands, −1 … 1", 4, "1", 1.0),
     )
-    variations = (
+    variations: ClassVar[tuple[Variation, ...]] = (
         Variation("modulus", lambda task: [parameters().Material(task.trunk.body, "young")], 0.8, 1.2),
         Variation("mass", lambda task: [parameters().Mass(task.trunk.body)], 0.9, 1.1),
     )

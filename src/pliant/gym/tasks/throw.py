@@ -92,7 +92,7 @@ class Throw(Task):
     def begin(self, state: State, goal: FloatArray, rng: np.random.Generator) -> State:
         """The block lies on the seat of the drawn arm."""
         along = self.outer.at(state) - self.inner.at(state)
-        along /= np.linalg.norm(along)
+        along = np.asarray(along / np.linalg.norm(along), np.float64)
         up = np.array([-along[2], 0.0, along[0]])
         index = state.world.index(self.block)
         place = self.seat.at(state) + (0.5 * EDGE + 3e-4) * up
@@ -123,7 +123,7 @@ class Throw(Task):
 
 def _mesh() -> Mesh:
     """A strip with a rim around the seat, its clamped end at x = 0, its middle at y = 0."""
-    x: FloatArray = np.linspace(0.0, LENGTH, 13)
+    x: FloatArray = np.linspace(0.0, LENGTH, 13, dtype=np.float64)
     y = np.array([-0.5, -1.0 / 3.0, 0.0, 1.0 / 3.0, 0.5]) * WIDTH
     z = np.array([0.0, 0.5 * THICK, THICK, THICK + RIM])
     keep = np.ones((12, 4, 3), bool)
