@@ -17,6 +17,14 @@ from benchmarks.tasks.threads import run_threads
 from benchmarks.tasks.touch import run_block, run_contacts, run_finger, run_gripper, run_trunk
 from pliant.core.errors import InputError
 
+
+def run_gym(*, data: Path | None = None) -> dict[str, Any]:
+    """Steps a second of every environment and of its reduced twin; see `benchmarks.tasks.gym`."""
+    from benchmarks.tasks.gym import run_gym as run  # needs the extra gym
+
+    return run(data=data)
+
+
 BENCHES: dict[str, Callable[..., dict[str, Any]]] = {
     "batch": run_batch,
     "beam": run_beam,
@@ -25,6 +33,7 @@ BENCHES: dict[str, Callable[..., dict[str, Any]]] = {
     "finger": run_finger,
     "gradient": run_gradient,
     "gripper": run_gripper,
+    "gym": run_gym,
     "memory": run_memory,
     "rod": run_rod,
     "scaling": run_scaling,
@@ -55,7 +64,8 @@ def run_bench(name: str, *, data: Path | None = None) -> dict[str, Any]:
     "step_ms" by the clock on "1" and "2" threads, their "ratio" and "same_bits". That of "gradient" has
     "adjoint_over_run", "worst_relative_error", "taylor_order" and "memory_mb". That of "memory" has for each body and
     law "step_ms" and its "ratio" to the law without memory. That of "batch" has "steps_per_second" of all copies,
-    "ratio_per_core", "bit_identical", and the same of each robot by count of copies in "cases".
+    "ratio_per_core", "bit_identical", and the same of each robot by count of copies in "cases". That of "gym" has
+    "steps_per_second" of the reduced Reach, and in "tasks" those of every environment and of its twin.
     """
     if name not in BENCHES:
         raise InputError(f"there is no bench {name!r}; choose one of {', '.join(sorted(BENCHES))}")

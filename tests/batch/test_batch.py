@@ -1,5 +1,6 @@
 """Batches: the bits of stepping each copy alone, its own numbers and controls, and what bad input says."""
 
+import dataclasses
 import gc
 import os
 import signal
@@ -213,3 +214,36 @@ def test_what_materials_remember_belongs_to_each_copy():
         whole = states[1]
         assert whole.histories[0] is not None
         assert_same(EULER(batch, states)[0][1], EULER(batch.world, whole)[0])
+
+
+def carried(state, world):
+    """The state with its contact forces and memories in a world with other numbers."""
+    return dataclasses.replace(state, world=world)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_some_copies_restart_with_other_numbers(workers):
+    world, stepper, vary, controls = volume()
+    (young, moduli), (friction, _) = vary.items()
+    with Batch(world, 3, vary={young: moduli}, workers=workers) as batch:
+        first, _ = stepper(batch, batch.initial_states(), [controls(k, 1) for k in range(3)])
+        start, _ = stepper(world, world.initial_state(), controls(1, 2))
+        again = batch.restarted(first, {1: start}, {1: {young: 5e5, friction: 0.1}})
+        assert_same(again[0], first[0])
+        assert_same(again[1], start)
+        after, _ = stepper(batch, again, [controls(k, 3) for k in range(3)])
+        own = changed(world, {young: 5e5, friction: 0.1})
+        assert_same(after[1], stepper(own, carried(start, own), controls(1, 3))[0])
+        assert young.value(after[1].world) == young.value(batch.world_of(1)) == 5e5
+        older, _ = stepper(batch, first, [controls(k, 3) for k in range(3)])  # it keeps its numbers
+        before = changed(world, {young: moduli[1]})
+        assert_same(older[1], stepper(before, carried(first[1], before), controls(1, 3))[0])
+        assert young.value(older[1].world) == moduli[1]
+        assert_same(batch.restarted(after, {0: start})[2], after[2])
+        for starts, changes, said in (
+            ({3: start}, None, "copy 3 must be one of 0 … 2"),
+            ({0: start}, {1: {}}, "that has a start"),
+            ({0: "there"}, None, "must be a State"),
+        ):
+            with pytest.raises(pl.InputError, match=said):
+                batch.restarted(after, starts, changes)

@@ -94,7 +94,7 @@ class Batch(Copies, AbstractContextManager["Batch"]):
         self._known: dict[int, Any] = {}
         self._unused: deque[int] = deque()
         self._tokens = 0
-        self._worlds: dict[int, World] = {}
+        self._worlds: dict[int, tuple[dict[Any, Any], World]] = {}
 
     def __repr__(self) -> str:
         return f"Batch({self.world!r}, {self.count} copies, {len(self._parts)} workers)"
@@ -108,13 +108,8 @@ class Batch(Copies, AbstractContextManager["Batch"]):
         return len(self._parts)
 
     def world_of(self, copy: int) -> World:
-        """The world of a copy, with its numbers."""
-        index = range(self.count)[copy]
-        if not self._changes[index]:
-            return self.world
-        if index not in self._worlds:
-            self._worlds[index] = changed(self.world, self._changes[index])
-        return self._worlds[index]
+        """The world of a copy, with its numbers; those of the last `restarted`."""
+        return self._world(self._changes, range(self.count)[copy])
 
     def initial_states(self) -> BatchStates:
         """Every copy at rest in its rest configuration, at time 0."""
@@ -126,15 +121,33 @@ class Batch(Copies, AbstractContextManager["Batch"]):
             return given
         if len(given) != self.count:
             raise InputError(f"a batch of {self.count} copies takes as many states, got {len(given)}")
-        fields = []
-        for copy, state in enumerate(given):
-            world = self.world_of(copy)
-            if not isinstance(state, State):
-                raise InputError(f"state {copy} of a batch must be a State, got {type(state).__name__}")
-            own = state if len(state.world.constraints) == len(world.constraints) else world.adopt(state)
-            checked = State(world, own.time, own.q, own.v, own.lam, own.keys, own.memories, own.histories)
-            fields.append((own.time, checked.q, checked.v, own.lam, own.keys, own.memories, own.histories))
-        return self._begun(fields)
+        return self._begun([_fields(copy, state, self.world_of(copy)) for copy, state in enumerate(given)])
+
+    def restarted(
+        self,
+        states: BatchStates,
+        starts: Mapping[int, State],
+        changes: Mapping[int, Mapping[Any, Any]] | None = None,
+    ) -> BatchStates:
+        """`states` with some copies at given states, by their index; the others are where they were. `changes` gives
+        copies that start other numbers from now on, in place of those that they had, as `pl.changed` takes them; older
+        states keep theirs.
+        """
+        token, after = self._token_of(states), self._new_token()
+        changes = {} if changes is None else changes
+        for copy in (*starts, *changes):
+            if copy not in range(self.count) or copy not in starts:
+                raise InputError(f"copy {copy!r} must be one of 0 … {self.count - 1} that has a start")
+        numbers = [dict(changes.get(copy, own)) for copy, own in enumerate(states.changes)]
+        fields: list[Any] = [None] * self.count
+        for copy, start in starts.items():
+            fields[copy] = _fields(copy, start, self._world(numbers, copy))
+        given = [changes.get(copy) for copy in range(self.count)]
+        with interrupts_wait():
+            self._forget()
+            reports = self._all("restart", lambda own: (token, after, fields[own], given[own]))
+        self._changes = numbers
+        return self._states_of(after, reports)
 
     def step(self, stepper: Any, states: Any, controls: Any = None) -> tuple[BatchStates, BatchInfos]:
         """The states after one step of `stepper`, and what it reports; ``stepper(batch, states, controls)`` is the
@@ -161,7 +174,7 @@ class Batch(Copies, AbstractContextManager["Batch"]):
             for begin, each in zip(self._ends[:-1].tolist(), reports, strict=True)
             for k, error in each.errors
         }
-        made = self._states_of(after, reports)
+        made = self._states_of(after, reports, states.changes)
         if errors and not self._keep:
             copy = min(errors)
             raise _of_copy(copy, self.count, errors[copy]) from errors[copy]
@@ -171,7 +184,7 @@ class Batch(Copies, AbstractContextManager["Batch"]):
         """The whole state of a copy, as stepping it alone leads to."""
         number, k = self._place(copy)
         found = self._call(number, "state", self._token_of(states), k)
-        return State(self.world_of(copy), *found)
+        return State(self._world(states.changes, copy), *found)
 
     def read(self, states: BatchStates, copy: int, name: str, given: tuple[Any, ...], named: dict[str, Any]) -> Any:
         """A read-out of the info of the step that led to `states`."""
@@ -231,10 +244,21 @@ class Batch(Copies, AbstractContextManager["Batch"]):
         token = self._new_token()
         return self._states_of(token, self._all("begin", lambda own: (token, fields[own])))
 
-    def _states_of(self, token: int, reports: Sequence[Report]) -> BatchStates:
-        made = BatchStates(self, token, reports)
+    def _states_of(
+        self, token: int, reports: Sequence[Report], changes: list[dict[Any, Any]] | None = None
+    ) -> BatchStates:
+        made = BatchStates(self, token, reports, self._changes if changes is None else changes)
         finalize(made, self._unused.append, token).atexit = False
         return made
+
+    def _world(self, changes: list[dict[Any, Any]], index: int) -> World:
+        """The world of a copy with its numbers among `changes`."""
+        own = changes[index]
+        if not own:
+            return self.world
+        if index not in self._worlds or self._worlds[index][0] is not own:
+            self._worlds[index] = own, changed(self.world, own)
+        return self._worlds[index][1]
 
     def _forget(self) -> None:
         """Let the parts forget the states that are no longer used."""
@@ -320,6 +344,15 @@ def _of_copy(copy: int, count: int, error: Exception) -> Exception:
         return type(error)(text)
     except TypeError:  # it takes more than a text
         return PliantError(text)
+
+
+def _fields(copy: int, state: Any, world: World) -> tuple[Any, ...]:
+    """The fields of a given state of a copy after its world."""
+    if not isinstance(state, State):
+        raise InputError(f"state {copy} of a batch must be a State, got {type(state).__name__}")
+    own = state if len(state.world.constraints) == len(world.constraints) else world.adopt(state)
+    checked = State(world, own.time, own.q, own.v, own.lam, own.keys, own.memories, own.histories)
+    return own.time, checked.q, checked.v, own.lam, own.keys, own.memories, own.histories
 
 
 def _changes(vary: Mapping[Any, Any], count: int) -> list[dict[Any, Any]]:

@@ -62,6 +62,7 @@ class Part:
     """The copies with these `changes` of a world."""
 
     def __init__(self, world: World, changes: Sequence[Mapping[Any, Any]]) -> None:
+        self._world = world
         self.worlds = []
         for k, change in enumerate(changes):
             try:
@@ -93,10 +94,10 @@ class Part:
         others are not stepped on, unless `keep`.
         """
         states, infos, errors = [], [], []
-        each = zip(self._steppers[index], self.worlds, self._states[before], controls, strict=True)
-        for k, (stepper, world, state, given) in enumerate(each):
+        each = zip(self._steppers[index], self._states[before], controls, strict=True)
+        for k, (stepper, state, given) in enumerate(each):
             try:
-                made, info = stepper(world, state, given)
+                made, info = stepper(state.world, state, given)  # a state of before a restart has its own numbers
             except PliantError as error:
                 made, info = state, None
                 errors.append((k, error))
@@ -107,6 +108,26 @@ class Part:
             states.append(made)
             infos.append(info)
         return self._kept(after, states, infos, errors)
+
+    def restart(
+        self,
+        before: int,
+        after: int,
+        starts: Sequence[tuple[Any, ...] | None],
+        changes: Sequence[Mapping[Any, Any] | None],
+    ) -> Report:
+        """Hold as number `after` the states `before`, with the copies that have `starts` there; `changes` give some of
+        them other numbers from now on.
+        """
+        states = list(self._states[before])
+        worlds = [state.world for state in states]
+        for k, (start, change) in enumerate(zip(starts, changes, strict=True)):
+            if change is not None:
+                worlds[k] = changed(self._world, change) if change else self._world
+            if start is not None:
+                states[k] = State(worlds[k], *start)
+        self.worlds = worlds
+        return self._kept(after, states, [None] * len(states), [])
 
     def state(self, token: int, k: int) -> tuple[Any, ...]:
         """The fields of a state after its world."""

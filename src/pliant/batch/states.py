@@ -22,8 +22,8 @@ class BatchStates(Sequence[State]):
     those of all copies. They stay usable when the batch has gone on from them.
     """
 
-    def __init__(self, batch: Batch, token: int, reports: Sequence[Report]) -> None:
-        self._batch, self._token = batch, token
+    def __init__(self, batch: Batch, token: int, reports: Sequence[Report], changes: list[dict[Any, Any]]) -> None:
+        self._batch, self._token, self._changes = batch, token, changes
         self._q = [_joined([each.q[b] for each in reports]) for b in range(len(reports[0].q))]
         self._v = [_joined([each.v[b] for each in reports]) for b in range(len(reports[0].v))]
         self._times = _joined([each.times for each in reports])
@@ -43,6 +43,11 @@ class BatchStates(Sequence[State]):
     def batch(self) -> Batch:
         """The batch that they belong to."""
         return self._batch
+
+    @property
+    def changes(self) -> list[dict[Any, Any]]:
+        """The numbers in which the world of each copy differs."""
+        return self._changes
 
     @property
     def times(self) -> FloatArray:
