@@ -72,7 +72,7 @@ def test_a_failed_case_leaves_the_others_in_the_table(pliant, scene, tmp_path):
     [
         ([], "a sweep needs parameters"),
         (["--set", "yong=1,2"], "no parameter 'yong'"),
-        (["--set", "young=1,2", "--out", "t.xlsx"], ".csv or .json"),
+        (["--set", "young=1,2", "--out", "t.xlsx"], ".csv, .json or .parquet"),
         (["--cases", "nowhere.csv"], "there is no file nowhere.csv"),
         (["--set", "young=1e5,1e5"], "more than once"),
         (["--set", "young=a:b:3"], "no range"),

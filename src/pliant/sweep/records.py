@@ -60,8 +60,8 @@ class Records:
         """File of case `index`."""
         return self.folder / f"case_{index:05d}.npz"
 
-    def read(self, index: int, case: Any) -> dict[str, Any] | None:
-        """Results of case `index`, None where it is not finished; an error where the file is of another case."""
+    def read(self, index: int, case: Any) -> tuple[dict[str, Any], dict[str, Any]] | None:
+        """Header and arrays of case `index`, None where it is not finished; an error where they are of another case."""
         path = self.path(index)
         if not path.exists():
             return None
@@ -75,18 +75,31 @@ class Records:
                 f"{path} is the result of case {header.get('case')!r:.200}, not of {case}: the cases of this sweep "
                 "have changed; take another folder, or delete this one"
             )
-        return arrays
+        return header, arrays
 
-    def write(self, index: int, case: Any, arrays: Mapping[str, Any], seconds: float) -> Path:
-        """Store the results of case `index` with their provenance."""
+    def write(self, index: int, case: Any, arrays: Mapping[str, Any], seconds: float, made: Mapping[str, Any]) -> Path:
+        """Store the results of case `index`: `seconds` that it took, and what `made` it."""
         header = {
             "number": index,
             "case": case,
             "case_digest": digest_of(case),
             "identity": self.identity,
             "seconds": seconds,
+            "made": dict(made),
         }
-        return write_archive(self.path(index), FORMAT, arrays, header=header)
+        path = write_archive(self.path(index), FORMAT, arrays, header=header)
+        self._failure(index).unlink(missing_ok=True)
+        return path
+
+    def write_failure(
+        self, index: int, case: Any, error: str, trace: str, seconds: float, made: Mapping[str, Any]
+    ) -> None:
+        """Keep why case `index` failed, until it succeeds."""
+        text = {"case": case, "error": error, "seconds": seconds, "made": dict(made), "trace": trace}
+        replace_text(self._failure(index), json.dumps(text, indent=1))
+
+    def _failure(self, index: int) -> Path:
+        return self.folder / f"failed_{index:05d}.json"
 
 
 def _identity_in(label: Path) -> dict[str, Any]:
