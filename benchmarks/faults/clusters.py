@@ -82,7 +82,8 @@ def ray_cluster(cores: int = WORKERS) -> Iterator[Cluster]:
     ]  # fmt: skip
     log = Path(folder) / "start.log"
     with log.open("wb") as stream:
-        process = subprocess.Popen(command, stdout=stream, stderr=stream, start_new_session=True)
+        own = {**os.environ, "GRPC_ENABLE_FORK_SUPPORT": "0"}  # its handlers may hang in the process of a client
+        process = subprocess.Popen(command, stdout=stream, stderr=stream, start_new_session=True, env=own)
     try:
         _wait_for(client, process, log)
         yield Cluster(f"ray://{_RAY_HOST}:{client}", lambda: _ray_workers(process.pid))

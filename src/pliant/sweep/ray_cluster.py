@@ -13,6 +13,8 @@ from pliant.core.errors import MissingExtraError, PliantError
 from pliant.sweep.case import Job, compute
 from pliant.sweep.versions import OtherVersionsError, check_versions, probe
 
+_CONNECTIONS = 3
+"""Attempts to connect: Ray starts a process for each client, which under load sometimes hangs in its fork."""
 _ASKED = 60.0
 """Seconds that all nodes have to tell their versions: Ray starts a process on each."""
 
@@ -42,16 +44,19 @@ class RayCluster:
 
     def __enter__(self) -> RayCluster:
         logging.getLogger("ray").setLevel(logging.ERROR)
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                self._context = self._ray.init(self._address, allow_multiple=True, logging_level=logging.ERROR)
-        except RuntimeError as error:
-            if "version" in str(error).lower():
-                raise OtherVersionsError(f"{self.name} has other versions than this process: {error}") from error
-            raise PliantError(f"{self.name} refuses this client: {error}") from error
-        except (ConnectionError, ValueError) as error:
-            raise PliantError(f"what answers at {self.name} is no Ray that serves clients: {error}") from error
+        for attempt in range(_CONNECTIONS):
+            try:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    self._context = self._ray.init(self._address, allow_multiple=True, logging_level=logging.ERROR)
+                break
+            except (RuntimeError, ConnectionError, ValueError) as error:
+                if "version" in str(error).lower():
+                    raise OtherVersionsError(f"{self.name} has other versions than this process: {error}") from error
+                if "Starting Ray client server failed" not in str(error) or attempt == _CONNECTIONS - 1:
+                    raise PliantError(
+                        f"what answers at {self.name} is no Ray that serves this client: {error}"
+                    ) from error
         self._context.__enter__()  # calls of Ray in this thread go there, beside other clusters of the user
         try:
             self._check_nodes()
