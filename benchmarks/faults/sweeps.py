@@ -64,11 +64,11 @@ HEAD = (
 class Driver:
     """A process of `pliant sweep` in a folder of its own, which may be killed and started again."""
 
-    def __init__(self, folder: Path, cases: int, on: str | None) -> None:
+    def __init__(self, folder: Path, cases: int, on: str | None, workers: int = 2) -> None:
         folder.mkdir(parents=True)
         (folder / "scene.py").write_text(SCENE)
         self.folder, self.kept = folder, folder / "table.cases"
-        where = ["--workers", "2"] if on is None else ["--on", on]
+        where = ["--workers", str(workers)] if on is None else ["--on", on]
         self._command = [
             sys.executable, "-m", "pliant", "sweep", "scene.py", "--set", f"pull=0.001:0.02:{cases}",
             "--out", "table.parquet", *where,
@@ -124,9 +124,9 @@ class Driver:
         return self._log.read_text(errors="replace")[-2000:]
 
 
-def undisturbed(folder: Path, cases: int) -> list[dict[str, Any]]:
+def undisturbed(folder: Path, cases: int, workers: int = 2) -> list[dict[str, Any]]:
     """The rows of a sweep over processes of this machine."""
-    driver = Driver(folder, cases, None)
+    driver = Driver(folder, cases, None, workers)
     driver.start()
     return driver.finish()
 

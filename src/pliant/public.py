@@ -41,7 +41,7 @@ from pliant.world import Scene, State, World
 from pliant.world.changed import changed
 
 if TYPE_CHECKING:
-    from pliant import gradients, hybrid, identification, optimization, reduction
+    from pliant import gradients, hybrid, identification, optimization, reduction, sweep
     from pliant.batch import Batch
     from pliant.gradients import Gradient, Sensitivities, gradient, losses, outputs, parameters, sensitivities
     from pliant.identification import identify
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 
 def __getattr__(name: str) -> Any:
     """What not everyone needs is imported when it is first asked for: it takes a while."""
-    if name in ("gradients", "hybrid", "identification", "optimization", "reduction"):
+    if name in ("gradients", "hybrid", "identification", "optimization", "reduction", "sweep"):
         return import_module(f"pliant.{name}")
     if name == "identify":
         return import_module("pliant.identification").identify
@@ -191,6 +191,7 @@ __all__ = [
     "sensitivities",
     "simulate",
     "solvers",
+    "sweep",
     "values",
     "variables",
     "view",

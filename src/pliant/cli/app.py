@@ -352,6 +352,9 @@ def reduce(
     contact_tolerance: Annotated[float | None, typer.Option(help="Error of contact forces, such as 0.05.")] = None,
     motion_tolerance: Annotated[float | None, typer.Option(help="Error of shapes held out, such as 0.001.")] = None,
     folder: Annotated[Path | None, typer.Option(help="Where finished runs are kept, to go on after a stop.")] = None,
+    on: Annotated[
+        str | None, typer.Option(help="Compute on a cluster: dask://HOST:PORT or ray://HOST:PORT (extra cluster).")
+    ] = None,
     json: Json = None,
 ) -> None:
     """Simulate once, offline; write a world that steps faster; print how far it can be trusted."""
@@ -359,7 +362,7 @@ def reduce(
 
     show_reduction(
         Output(json), robot, out=out, amplitude=amplitude, steps=steps, plan=plan, runs=runs,
-        contact_tolerance=contact_tolerance, motion_tolerance=motion_tolerance, folder=folder,
+        contact_tolerance=contact_tolerance, motion_tolerance=motion_tolerance, folder=folder, on=on,
     )  # fmt: skip
 
 

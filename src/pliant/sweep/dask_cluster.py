@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import logging
+import threading
 import uuid
 import warnings
 from concurrent.futures import CancelledError
+from queue import Empty, SimpleQueue
 from time import monotonic
 from types import TracebackType
 from typing import Any
@@ -47,13 +49,11 @@ class DaskCluster:
     def __enter__(self) -> DaskCluster:
         logging.getLogger("distributed.client").setLevel(logging.ERROR)  # it tells of each lost connection
         try:
-            self._client = self._distributed.Client(
-                self._address, timeout=_CONNECTING, set_as_default=False, name="pliant-sweep"
-            )
-        except (OSError, ValueError, RuntimeError) as error:
+            self._client = self._connected()
+        except (OSError, ValueError, RuntimeError) as error:  # TimeoutError is an OSError
             raise PliantError(
                 f"what answers at {self.name} is no Dask scheduler of a version that this one "
-                f"({self._distributed.__version__}) can talk to: {error}"
+                f"({self._distributed.__version__}) can talk to: {str(error) or type(error).__name__}"
             ) from error
         try:
             self._check_workers()
@@ -89,6 +89,28 @@ class DaskCluster:
         if not self._client.scheduler_info(n_workers=-1)["workers"] and not self._warned:
             self._warned = True
             warnings.warn(f"{self.name} has no worker left; the sweep waits for one", PliantWarning, stacklevel=2)
+
+    def _connected(self) -> Any:
+        """A client. Connecting waits without end for what answers, but not as Dask; its thread is left alone then."""
+        made: SimpleQueue[Any] = SimpleQueue()
+
+        def connect() -> None:
+            try:
+                client = self._distributed.Client(
+                    self._address, timeout=_CONNECTING, set_as_default=False, name="pliant-sweep"
+                )
+                made.put((client, None))
+            except Exception as error:
+                made.put((None, error))
+
+        threading.Thread(target=connect, daemon=True).start()
+        try:
+            client, error = made.get(timeout=2.0 * _CONNECTING)
+        except Empty:
+            raise TimeoutError(f"no answer within {2.0 * _CONNECTING:g} s") from None
+        if error is not None:
+            raise error
+        return client
 
     def _check_workers(self) -> None:
         """Wait for a first worker; an error where there is none, or where versions are others."""
