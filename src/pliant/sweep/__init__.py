@@ -1,4 +1,4 @@
-"""Sweeps: many simulations on this machine or on a cluster, each written to a file as soon as it is done."""
+"""Sweeps: many simulations, here or on a cluster, each written to a file as soon as it is done."""
 
 from pliant.sweep.records import digest_of
 from pliant.sweep.run import SweepError, run
