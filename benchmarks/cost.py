@@ -248,11 +248,11 @@ def markdown(rates: dict[str, Any], cluster: Cluster, command: str) -> str:
         "| finger that touches a ball | steps/s |",
         "|---|---|",
         *(
-            f"| {each['copies']} {'copy' if each['copies'] == 1 else 'copies'} on {rates['cores']} cores | {each['steps_per_second']:.0f} |"
+            f"| {_counted(each['copies'], 'copy', 'copies')} on {rates['cores']} cores | {each['steps_per_second']:.0f} |"
             for each in rates["copies"]
         ),
         *(
-            f"| 16 copies on {each['cores']} {'core' if each['cores'] == 1 else 'cores'} | {each['steps_per_second']:.0f} |"
+            f"| 16 copies on {_counted(each['cores'], 'core', 'cores')} | {each['steps_per_second']:.0f} |"
             for each in rates["by_cores"]
         ),
         "",
