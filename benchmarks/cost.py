@@ -248,7 +248,7 @@ def markdown(rates: dict[str, Any], cluster: Cluster, command: str) -> str:
         "| finger that touches a ball | steps/s |",
         "|---|---|",
         *(
-            f"| {_counted(each['copies'], 'copy', 'copies')} on {rates['cores']} cores | {each['steps_per_second']:.0f} |"
+            f"| {_counted(each['copies'], 'copy', 'copies')} on all cores | {each['steps_per_second']:.0f} |"
             for each in rates["copies"]
         ),
         *(
