@@ -84,6 +84,39 @@ def test_bad_options_are_told_before_anything_runs(pliant, scene, arguments, sai
     assert said in err
 
 
+def test_a_parquet_table_keeps_its_cases_and_all_parameters(pliant, scene, tmp_path):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    arguments = ["sweep", scene, "--set", "young=1e5,2e5", "--out", "t.parquet", "--workers", 1]
+    assert pliant(*arguments)[0] == 0
+    first = parquet.read_table(tmp_path / "t.parquet").to_pylist()
+    assert [(row["young"], row["push"], row["label"], row["run_status"]) for row in first] == [
+        (1e5, 0.0, "block", "done"), (2e5, 0.0, "block", "done"),
+    ]  # fmt: skip
+    assert first[0]["sag (mm)"] > first[1]["sag (mm)"] > 0.0
+    assert len(list((tmp_path / "t.cases").glob("case_*.npz"))) == 2
+    assert pliant(*arguments)[0] == 0
+    assert parquet.read_table(tmp_path / "t.parquet").to_pylist() == first
+    code, _, err = pliant("sweep", scene, "--set", "push=0,1", "--out", "t.parquet", "--workers", 1)
+    assert code == 1
+    assert "t.parquet is the table of a sweep over young, not over push" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--on", "dask://127.0.0.1:1"], "nothing answers at dask://127.0.0.1:1"),
+        (["--on", "spark://127.0.0.1:1"], "dask://HOST:PORT or ray://HOST:PORT"),
+        (["--on", "dask://127.0.0.1:1", "--workers", "2"], "those of the cluster"),
+        (["--memory", "0"], "memory of a sweep"),
+    ],
+)
+def test_a_cluster_that_is_not_there_is_told_before_anything_runs(pliant, scene, arguments, said):
+    pytest.importorskip("distributed")
+    code, _, err = pliant("sweep", scene, "--set", "young=1e5,2e5", "--out", "t.csv", *arguments)
+    assert code == 1
+    assert said in " ".join(err.split())
+
+
 def test_workers_are_processes(pliant, scene, tmp_path):
     pytest.importorskip("joblib")
     code, _, err = pliant("sweep", scene, "--set", "young=5e4,1e5", "--out", "t.csv", "--workers", 2, "--until", 0.02)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from pliant.core.archive import Migration, read_archive, write_archive
+from pliant.core.checks import is_number
 from pliant.core.errors import FileFormatError, InputError, PliantWarning
 from pliant.core.provenance import provenance
 from pliant.core.replacing import replace_text
@@ -67,6 +68,7 @@ class Records:
             return None
         try:
             header, arrays = read_archive(path, FORMAT, what="a finished case of a sweep", older=OLDER)
+            _check_provenance(path, header)
         except InputError as error:
             warnings.warn(f"{error}. The case is computed again", PliantWarning, stacklevel=2)
             return None
@@ -77,15 +79,17 @@ class Records:
             )
         return header, arrays
 
-    def write(self, index: int, case: Any, arrays: Mapping[str, Any], seconds: float, made: Mapping[str, Any]) -> Path:
-        """Store the results of case `index`: `seconds` that it took, and what `made` it."""
+    def write(
+        self, index: int, case: Any, arrays: Mapping[str, Any], seconds: float, made: Mapping[str, Any] | None = None
+    ) -> Path:
+        """Store the results of case `index`: `seconds` that it took, and what `made` it; None: this process."""
         header = {
             "number": index,
             "case": case,
             "case_digest": digest_of(case),
             "identity": self.identity,
             "seconds": seconds,
-            "made": dict(made),
+            **({} if made is None else {"made": dict(made)}),
         }
         path = write_archive(self.path(index), FORMAT, arrays, header=header)
         self._failure(index).unlink(missing_ok=True)
@@ -100,6 +104,15 @@ class Records:
 
     def _failure(self, index: int) -> Path:
         return self.folder / f"failed_{index:05d}.json"
+
+
+def _check_provenance(path: Path, header: Mapping[str, Any]) -> None:
+    """An error where what a file says of its making cannot stand in a table."""
+    made, seconds = header.get("made", {}), header.get("seconds", 0.0)
+    versions = made.get("versions", {}) if isinstance(made, dict) else None
+    texts = {**made, **versions, "versions": ""} if isinstance(versions, dict) and isinstance(made, dict) else {"": 0}
+    if not is_number(seconds) or not all(isinstance(text, str) for text in texts.values()):
+        raise FileFormatError(f"{path} does not say when and where it was computed")
 
 
 def _identity_in(label: Path) -> dict[str, Any]:
