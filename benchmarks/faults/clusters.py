@@ -49,7 +49,7 @@ def dask_cluster(workers: int = WORKERS) -> Iterator[Cluster]:
     for name in ("distributed.nanny", "distributed.scheduler", "distributed.worker", "distributed.core"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
     with LocalCluster(
-        n_workers=workers, threads_per_worker=1, host="127.0.0.1", dashboard_address=None, memory_limit=0,
+        n_workers=workers, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0", memory_limit=0,
         silence_logs=logging.CRITICAL,
     ) as local:  # fmt: skip
 

@@ -30,7 +30,7 @@ LARGEST = 2**29
 @dataclass(frozen=True)
 class Parcel:
     """The `task` of a sweep, `files` by relative path, the `memory` of a case in bytes or None, versions that workers
-    must have, and `records` where workers store what they computed themselves.
+    must have. Workers of this machine compute in the folder `home` and store what they computed in `records`.
     """
 
     task: Callable[[Any], Mapping[str, Any]]
@@ -38,6 +38,7 @@ class Parcel:
     memory: int | None = None
     versions: Mapping[str, str] = field(default_factory=own_versions)
     records: Records | None = None
+    home: str | None = None
 
     def packed(self, *, by_value: bool = False) -> bytes:
         """The parcel as bytes; `by_value`: with the code of the module of its task, which workers may not have."""
@@ -67,7 +68,7 @@ class Parcel:
 
 @dataclass(frozen=True)
 class Unpacked:
-    """A parcel in a worker, and the folder in which its files stand; None where it has none."""
+    """A parcel in a worker, and the folder in which it computes; None: the present one."""
 
     parcel: Parcel
     folder: str | None
@@ -82,7 +83,7 @@ class Unpacked:
             _forget_modules(other_than=self.folder)
             before = Path.cwd()
             os.chdir(self.folder)
-            if self.folder not in sys.path:
+            if self.folder in _folders and self.folder not in sys.path:
                 sys.path.insert(0, self.folder)
             try:
                 yield
@@ -138,7 +139,7 @@ def _unpacked(data: bytes) -> Unpacked:
             "with files=[…]"
         ) from error
     if not parcel.files:
-        return Unpacked(parcel, None)
+        return Unpacked(parcel, parcel.home)
     folder = tempfile.TemporaryDirectory(prefix="pliant-sweep-")
     for name, content in parcel.files.items():
         target = Path(folder.name) / name

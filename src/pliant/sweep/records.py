@@ -57,6 +57,10 @@ class Records:
             replace_text(label, json.dumps({"format": FORMAT, "identity": own, "made": provenance()}, indent=1))
         return cls(root, own)
 
+    def absolute(self) -> Records:
+        """The same for a process that works in another folder."""
+        return Records(self.folder.absolute(), self.identity)
+
     def path(self, index: int) -> Path:
         """File of case `index`."""
         return self.folder / f"case_{index:05d}.npz"

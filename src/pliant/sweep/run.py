@@ -94,7 +94,11 @@ def run(
     found: dict[int, Outcome] = {} if records is None else dict(_stored(records, cases))
     missing: list[Job] = [(k, case) for k, case in enumerate(cases) if k not in found]
     count = min(os.cpu_count() or 1 if workers is None else positive_count("workers", workers), max(len(missing), 1))
-    parcel = Parcel(task, {} if on is None else file_contents(files), bound, records=None if on else records)
+    parcel = (
+        Parcel(task, memory=bound, records=None if records is None else records.absolute(), home=os.getcwd())
+        if on is None  # processes of this machine may be those of an earlier sweep in another folder
+        else Parcel(task, file_contents(files), bound)
+    )
     with (
         closing(_computed(parcel, missing, on, count)) as computed,
         progress_bar("sweep", len(missing), shown=progress) as advance,
