@@ -5,6 +5,7 @@ import signal
 import socket
 import sys
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -119,6 +120,21 @@ def test_other_versions_are_told_before_the_first_case(dask, monkeypatch):
     monkeypatch.setattr(versions, "own_versions", lambda: other)
     with pytest.raises(pl.PliantError, match=r"pliant .* instead of 9\.9 on tcp://.*; numpy .* instead of 1\.0"):
         sweep.run(never, cases(2), on=dask.address, progress=False)
+
+
+def test_a_scheduler_that_is_gone_ends_the_sweep():
+    pytest.importorskip("distributed")
+    from pliant.sweep.dask_cluster import DaskCluster
+
+    engine = DaskCluster("127.0.0.1", 1)
+    engine._client = SimpleNamespace(status="closed")
+    with pytest.raises(pl.PliantError, match=r"dask://127.0.0.1:1 is gone"):
+        engine.check()
+    engine._client = SimpleNamespace(status="connecting", scheduler_info=lambda n_workers: {})
+    engine.check()
+    engine._client.status = "running"
+    with pytest.warns(pl.PliantWarning, match="waits for one"):
+        engine.check()
 
 
 def test_what_is_no_scheduler_is_told(monkeypatch):

@@ -84,11 +84,17 @@ class DaskCluster:
 
     def check(self) -> None:
         """An error where the scheduler is gone; a warning where it has no worker."""
-        if self._client.status not in ("running", "connecting"):
+        status = self._client.status
+        if status not in ("running", "connecting"):
             raise PliantError(f"the scheduler at {self.name} is gone: start it, and the sweep again")
-        if not self._client.scheduler_info(n_workers=-1)["workers"] and not self._warned:
+        if status == "running" and not self._workers() and not self._warned:
             self._warned = True
             warnings.warn(f"{self.name} has no worker left; the sweep waits for one", PliantWarning, stacklevel=2)
+
+    def _workers(self) -> dict[str, Any]:
+        """What the scheduler tells of its workers, by address; nothing while the connection is lost."""
+        found: dict[str, Any] = self._client.scheduler_info(n_workers=-1).get("workers", {})
+        return found
 
     def _connected(self) -> Any:
         """A client. Connecting waits without end for what answers, but not as Dask; its thread is left alone then."""
@@ -115,7 +121,7 @@ class DaskCluster:
     def _check_workers(self) -> None:
         """Wait for a first worker; an error where there is none, or where versions are others."""
         end = monotonic() + _JOINING
-        while not (workers := self._client.scheduler_info(n_workers=-1)["workers"]):
+        while not (workers := self._workers()):
             if monotonic() > end:
                 raise PliantError(
                     f"{self.name} has no workers: start some with `dask worker {self._address} --nthreads 1 "

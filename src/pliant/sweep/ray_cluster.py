@@ -35,7 +35,7 @@ class RayCluster:
         errors = ray.exceptions
         self.lost: tuple[type[BaseException], ...] = (
             errors.WorkerCrashedError, errors.NodeDiedError, errors.ObjectLostError, errors.OutOfMemoryError,
-            errors.LocalRayletDiedError,
+            errors.LocalRayletDiedError, ConnectionError,
         )  # fmt: skip
         self._context: Any = None
         self._parcel: Any = None
@@ -79,13 +79,20 @@ class RayCluster:
         self._compute = self._ray.remote(num_cpus=1, max_retries=0)(compute)
 
     def submit(self, job: Job) -> Any:
-        """Begin a case."""
-        return self._compute.remote(self._parcel, self._digest, *job).future()
+        """Begin a case. Without its connection Ray would start a cluster of its own here."""
+        self.check()
+        try:
+            return self._compute.remote(self._parcel, self._digest, *job).future()
+        except ConnectionError as error:
+            raise self._gone() from error
 
     def check(self) -> None:
         """An error where the connection is lost."""
         if not self._ray.is_initialized():
-            raise PliantError(f"the connection to {self.name} is lost: start the cluster, and the sweep again")
+            raise self._gone()
+
+    def _gone(self) -> PliantError:
+        return PliantError(f"the connection to {self.name} is lost: start the cluster, and the sweep again")
 
     def _leave(self) -> None:
         """Disconnect, which ends cases that run or wait, and give calls of Ray back to the user's cluster."""
