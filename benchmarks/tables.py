@@ -1,11 +1,11 @@
 """Benches as Markdown tables:
 
-    python -m benchmarks.tables NAME [--from FILE] [--data DIR] [--plot FILE]
+    python -m benchmarks.tables NAME [--from FILE] [--data DIR] [--plot FILE] [--write DOCUMENT]
 
-NAME is "beam", "robots", "memory", "tail", "scaling" or "threads". The benches run, or with `--from` what an earlier
-run wrote there is read; without it their reports are written to out/bench-NAME.json. Milliseconds are medians of
-processor time on one thread; those of "memory" the least of some runs, those of "threads" the least by the clock.
-`--plot` draws the scaling as SVG.
+NAME is "batch", "beam", "robots", "memory", "tail", "scaling" or "threads". The benches run, or with `--from` what an
+earlier run wrote there is read; without it their reports are written to out/bench-NAME.json. Milliseconds are medians
+of processor time on one thread; those of "memory" the least of some runs, those of "threads" the least by the clock.
+`--plot` draws the scaling as SVG. `--write` puts the table between the lines of a document that are marked with NAME.
 """
 
 from __future__ import annotations
@@ -16,11 +16,27 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from benchmarks.soak.report import write_between
 from benchmarks.tasks import run_bench
 
 ROBOTS = ("finger", "trunk", "block", "contacts", "gripper", "rod")
 """Benches of the table "robots"; those with meshes of another program read `--data`."""
 WITH_DATA = ("finger", "trunk")
+
+
+def batch_table(report: dict[str, Any]) -> Iterator[str]:
+    """Copies over all cores beside one copy alone, by the clock."""
+    yield f"Over {report['cores']} cores, by `python -m benchmarks.tables batch --write docs/batch.md`:"
+    yield ""
+    yield "| copies of | count | steps/s, all copies | steps/s, one alone | of cores × one alone |"
+    yield "|---|---|---|---|---|"
+    for robot, counts in report["cases"].items():
+        for count, entry in counts.items():
+            rates = f"{entry['steps_per_second']:.0f} | {entry['single_steps_per_second']:.0f}"
+            yield f"| {robot} | {count} | {rates} | {entry['ratio_per_core']:.2f} |"
+    yield ""
+    same = "ended with the bits" if report["bit_identical"] else "**did not end** with the bits"
+    yield f"The copies {same} of stepping each alone."
 
 
 def beam_table(report: dict[str, Any]) -> Iterator[str]:
@@ -93,6 +109,7 @@ def threads_table(report: dict[str, Any]) -> Iterator[str]:
 
 
 TABLES: dict[str, Callable[[dict[str, Any]], Iterator[str]]] = {
+    "batch": batch_table,
     "beam": beam_table,
     "robots": robots_table,
     "memory": memory_table,
@@ -174,6 +191,7 @@ def main() -> None:
     parser.add_argument("--from", dest="source", type=Path, help="report to read in place of a run")
     parser.add_argument("--data", type=Path, help="folder with the meshes of the side-by-side comparison")
     parser.add_argument("--plot", type=Path, help="SVG file for the scaling")
+    parser.add_argument("--write", type=Path, help="document whose marked table is replaced")
     options = parser.parse_args()
     if options.source:
         report = json.loads(options.source.read_text())
@@ -183,7 +201,10 @@ def main() -> None:
         kept.parent.mkdir(exist_ok=True)
         kept.write_text(json.dumps(report, indent=1))
     report.pop("name", None)
-    print("\n".join(TABLES[options.name](report)))
+    text = "\n".join(TABLES[options.name](report))
+    print(text)
+    if options.write:
+        write_between(options.write, text, name=options.name)
     if options.plot:
         plot_scaling(report, options.plot)
 

@@ -41,7 +41,7 @@ from pliant.world import Scene, State, World
 from pliant.world.changed import changed
 
 if TYPE_CHECKING:
-    from pliant import estimation, gradients, hybrid, identification, optimization, reduction
+    from pliant import estimation, gradients, hybrid, identification, optimization, reduction, sweep
     from pliant.batch import Batch
     from pliant.estimation import Estimator
     from pliant.gradients import Gradient, Sensitivities, gradient, losses, outputs, parameters, sensitivities
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 
 def __getattr__(name: str) -> Any:
     """What not everyone needs is imported when it is first asked for: it takes a while."""
-    if name in ("estimation", "gradients", "hybrid", "identification", "optimization", "reduction"):
+    if name in ("estimation", "gradients", "hybrid", "identification", "optimization", "reduction", "sweep"):
         return import_module(f"pliant.{name}")
     if name == "Estimator":
         return import_module("pliant.estimation").Estimator
@@ -196,6 +196,7 @@ __all__ = [
     "sensitivities",
     "simulate",
     "solvers",
+    "sweep",
     "values",
     "variables",
     "view",

@@ -72,7 +72,7 @@ def test_a_failed_case_leaves_the_others_in_the_table(pliant, scene, tmp_path):
     [
         ([], "a sweep needs parameters"),
         (["--set", "yong=1,2"], "no parameter 'yong'"),
-        (["--set", "young=1,2", "--out", "t.xlsx"], ".csv or .json"),
+        (["--set", "young=1,2", "--out", "t.xlsx"], ".csv, .json or .parquet"),
         (["--cases", "nowhere.csv"], "there is no file nowhere.csv"),
         (["--set", "young=1e5,1e5"], "more than once"),
         (["--set", "young=a:b:3"], "no range"),
@@ -82,6 +82,39 @@ def test_bad_options_are_told_before_anything_runs(pliant, scene, arguments, sai
     code, _, err = pliant("sweep", scene, *arguments)
     assert code == 1
     assert said in err
+
+
+def test_a_parquet_table_keeps_its_cases_and_all_parameters(pliant, scene, tmp_path):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    arguments = ["sweep", scene, "--set", "young=1e5,2e5", "--out", "t.parquet", "--workers", 1]
+    assert pliant(*arguments)[0] == 0
+    first = parquet.read_table(tmp_path / "t.parquet").to_pylist()
+    assert [(row["young"], row["push"], row["label"], row["run_status"]) for row in first] == [
+        (1e5, 0.0, "block", "done"), (2e5, 0.0, "block", "done"),
+    ]  # fmt: skip
+    assert first[0]["sag (mm)"] > first[1]["sag (mm)"] > 0.0
+    assert len(list((tmp_path / "t.cases").glob("case_*.npz"))) == 2
+    assert pliant(*arguments)[0] == 0
+    assert parquet.read_table(tmp_path / "t.parquet").to_pylist() == first
+    code, _, err = pliant("sweep", scene, "--set", "push=0,1", "--out", "t.parquet", "--workers", 1)
+    assert code == 1
+    assert "t.parquet is the table of a sweep over young, not over push" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--on", "dask://127.0.0.1:1"], "nothing answers at dask://127.0.0.1:1"),
+        (["--on", "spark://127.0.0.1:1"], "dask://HOST:PORT or ray://HOST:PORT"),
+        (["--on", "dask://127.0.0.1:1", "--workers", "2"], "those of the cluster"),
+        (["--memory", "0"], "memory of a sweep"),
+    ],
+)
+def test_a_cluster_that_is_not_there_is_told_before_anything_runs(pliant, scene, arguments, said):
+    pytest.importorskip("distributed")
+    code, _, err = pliant("sweep", scene, "--set", "young=1e5,2e5", "--out", "t.csv", *arguments)
+    assert code == 1
+    assert said in " ".join(err.split())
 
 
 def test_workers_are_processes(pliant, scene, tmp_path):

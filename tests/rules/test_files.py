@@ -52,6 +52,8 @@ WRITES = re.compile(r"(\w+)(?:\.\w+)*\.(?:write_text|write_bytes)\(|savefig\((\w
 ELSEWHERE = {
     "src/pliant/mesh/gmsh_session.py": "a size field in a temporary folder",
     "src/pliant/hybrid/fmu.py": "the parts of a unit, in a temporary folder",
+    "src/pliant/sweep/parcel.py": "files of a sweep, in a temporary folder of a worker",
+    "src/pliant/sweep/processes.py": "what the processes of a sweep read, in a temporary folder",
     "src/pliant/record/paraview.py": "the files of a series, in the folder of `replacing`",
 }
 """Files that write without `core.replacing`, and what."""

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-OPTIONAL = ("matplotlib", "gmsh", "viser", "meshio", "jax", "joblib", "sklearn")
+OPTIONAL = ("matplotlib", "gmsh", "viser", "meshio", "jax", "joblib", "sklearn", "distributed", "ray", "pyarrow")
 OPTIONAL += ("control", "sksundae", "pythonfmu", "fmpy")
 
 

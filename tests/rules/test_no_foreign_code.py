@@ -15,7 +15,9 @@ ALLOWED = {
     "mesh/child_process.py": "calls and answers between a process and the child that it started",
     "hybrid/fmu.py": "writes a system into an FMU, which is a program by its nature",
     "hybrid/fmu_model.py": "read inside an FMU, by whoever executes it",
-    "sweep/run.py": "processes of a sweep",
+    "sweep/case.py": "whether an error can be sent back, in the worker that made it",
+    "sweep/parcel.py": "the function of a sweep, in workers that its user started or named",
+    "sweep/processes.py": "processes of a sweep",
 }
 CALLS = {"eval", "exec"}
 EXECUTES = {"cli/scene_file.py": "a scene file is a script that its user runs"}

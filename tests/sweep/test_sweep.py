@@ -40,6 +40,21 @@ def test_two_workers_give_the_same():
     assert os.getpid() not in {int(r["worker"]) for r in results}
 
 
+def test_workers_of_an_earlier_sweep_work_in_the_present_folder(tmp_path, monkeypatch):
+    pytest.importorskip("joblib")
+
+    def here(case):
+        return {"folder": np.array(os.getcwd()), "text": np.array(open("own.txt").read())}
+
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "own.txt").write_text(name)
+        monkeypatch.chdir(tmp_path / name)
+        results = sweep.run(here, cases(2), folder="kept", workers=2, progress=False)
+        assert {str(result["text"]) for result in results} == {name}
+        assert len(list((tmp_path / name / "kept").glob("case_*"))) == 2
+
+
 def test_a_finished_case_is_not_computed_again(tmp_path):
     seen = []
 

@@ -159,17 +159,33 @@ def sweep(
     ] = None,
     cases: Annotated[Path | None, typer.Option(help="CSV file with a line of parameters for each case.")] = None,
     until: Annotated[float | None, typer.Option(help="End of each simulation, s.")] = None,
-    out: Annotated[Path | None, typer.Option(help="File for the table: .csv or .json.")] = None,
-    folder: Annotated[Path | None, typer.Option(help="Where finished cases are kept, to go on after a stop.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="File for the table: .csv, .json, or .parquet, which says how each row was made."),
+    ] = None,
+    folder: Annotated[
+        Path | None, typer.Option(help="Where finished cases are kept, to go on after a stop; a Parquet table has one.")
+    ] = None,
     workers: Annotated[int | None, typer.Option(help="Processes; default: as many as there are cores.")] = None,
+    on: Annotated[
+        str | None, typer.Option(help="Compute on a cluster: dask://HOST:PORT or ray://HOST:PORT (extra cluster).")
+    ] = None,
+    file: Annotated[
+        list[Path] | None,
+        typer.Option(help="File or folder that workers need beside those that the scene names; may be repeated."),
+    ] = None,
+    memory: Annotated[
+        float | None, typer.Option(help="Memory that one case may take, MB; more is its failure.")
+    ] = None,
     json: Json = None,
 ) -> None:
     """Run a scene file for many values of its parameters, in parallel, into one table of its measures."""
     from pliant.cli.sweep import show_sweep
 
     show_sweep(
-        Output(json), scene, settings=set_ or [], cases_file=cases, until=until, out=out, folder=folder, workers=workers
-    )
+        Output(json), scene, settings=set_ or [], cases_file=cases, until=until, out=out, folder=folder,
+        workers=workers, on=on, files=file or [], memory=memory,
+    )  # fmt: skip
 
 
 @app.command()
@@ -336,6 +352,9 @@ def reduce(
     contact_tolerance: Annotated[float | None, typer.Option(help="Error of contact forces, such as 0.05.")] = None,
     motion_tolerance: Annotated[float | None, typer.Option(help="Error of shapes held out, such as 0.001.")] = None,
     folder: Annotated[Path | None, typer.Option(help="Where finished runs are kept, to go on after a stop.")] = None,
+    on: Annotated[
+        str | None, typer.Option(help="Compute on a cluster: dask://HOST:PORT or ray://HOST:PORT (extra cluster).")
+    ] = None,
     json: Json = None,
 ) -> None:
     """Simulate once, offline; write a world that steps faster; print how far it can be trusted."""
@@ -343,7 +362,7 @@ def reduce(
 
     show_reduction(
         Output(json), robot, out=out, amplitude=amplitude, steps=steps, plan=plan, runs=runs,
-        contact_tolerance=contact_tolerance, motion_tolerance=motion_tolerance, folder=folder,
+        contact_tolerance=contact_tolerance, motion_tolerance=motion_tolerance, folder=folder, on=on,
     )  # fmt: skip
 
 

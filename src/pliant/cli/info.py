@@ -15,11 +15,12 @@ from pliant.core.code_files import SUFFIX
 from pliant.core.kernels import cache_folder
 
 EXTRAS: dict[str, tuple[str, ...]] = {
+    "cluster": ("joblib", "distributed", "ray", "grpc", "pyarrow"),
     "hybrid": ("control", "sksundae", "pythonfmu", "fmpy", "cloudpickle"),
     "mesh": ("gmsh",),
     "plot": ("matplotlib",),
     "stream": ("serial",),
-    "sweep": ("joblib",),
+    "sweep": ("joblib", "cloudpickle"),
     "viewer": ("viser",),
 }
 """Modules that each extra brings."""

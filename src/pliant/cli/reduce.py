@@ -24,6 +24,7 @@ def show_reduction(
     contact_tolerance: float | None,
     motion_tolerance: float | None,
     folder: Path | None,
+    on: str | None = None,
 ) -> None:
     """Reduce a robot and print how far the result can be trusted.
 
@@ -45,6 +46,7 @@ def show_reduction(
         contact_tolerance=contact_tolerance,
         motion_tolerance=motion_tolerance,
         folder=folder,
+        on=on,
         workers=None,
         progress=None,
     )

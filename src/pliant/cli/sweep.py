@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -12,12 +11,12 @@ from typing import Any
 
 from rich.table import Table
 
-from pliant.cli.output import Output, check_folder, plain, value_text
+from pliant.cli.output import Output, value_text
 from pliant.cli.run import many_values, split_settings
 from pliant.cli.scene_file import SceneFile, run_scene
+from pliant.cli.scene_needs import files_of
 from pliant.core.csv_rows import csv_rows
 from pliant.core.errors import InputError
-from pliant.core.replacing import replace_text, replacing
 
 _SHOWN = 40
 """Rows of a table on the terminal; the file holds all."""
@@ -33,22 +32,35 @@ def show_sweep(
     out: Path | None,
     folder: Path | None,
     workers: int | None,
+    on: str | None = None,
+    files: Sequence[Path] = (),
+    memory: float | None = None,
 ) -> None:
-    """Run a scene file once for each case, print the table of its measures and write it to `out`; `until` in s."""
-    from pliant.sweep import SweepError, digest_of, run
+    """Run a scene file once for each case, print the table of its measures and write it to `out`.
 
-    check_folder(out)
-    if out is not None and out.suffix.lower() not in (".csv", ".json"):
-        raise InputError(f"the table is written as .csv or .json, got {out}")
-    file = SceneFile.read(scene)
+    `until` in s, `memory` of a case in MB. Beside a Parquet table finished cases are always kept: in `folder`, or in
+    one named after the table.
+    """
+    from pliant.sweep import SweepError, Table, digest_of, run
+    from pliant.sweep.parcel import digest_of_bytes
+
+    here = Path.cwd()
+    file = SceneFile.read(scene.relative_to(here) if scene.is_absolute() and scene.is_relative_to(here) else scene)
     cases = sweep_cases(file, settings, cases_file)
     identity = {"scene": digest_of(file.source), "until": str(until)}
+    if needed := files_of(file):
+        identity["set of files"] = digest_of([digest_of_bytes(path.read_bytes()) for path in needed])
+    if folder is None and out is not None and out.suffix.lower() == ".parquet":
+        folder = out.with_suffix(".cases")
     failed: SweepError | None = None
     try:
         results: list[Any] = list(
             run(
-                partial(run_case, str(scene), until), cases, folder=folder, identity=identity, workers=workers,
-                progress=None,
+                partial(run_case, file, until), cases,
+                folder=folder, identity=identity,
+                table=None if out is None else Table(out, measures_of, file.parameters),
+                on=on, files=() if on is None else [*files_of(file, cases), *files],
+                memory=None if memory is None else 1e6 * memory, workers=workers, progress=None,
             )
         )  # fmt: skip
     except SweepError as error:
@@ -58,7 +70,6 @@ def show_sweep(
     if len(rows) > _SHOWN:
         output.say(f"and {len(rows) - _SHOWN} more")
     if out is not None:
-        write_table(out, rows)
         output.say(f"wrote {out}")
     output.finish({"scene": str(scene), "rows": rows, "complete": failed is None})
     if failed is not None:
@@ -79,15 +90,15 @@ def sweep_cases(file: SceneFile, settings: Sequence[str], cases_file: Path | Non
     return cases
 
 
-def run_case(scene: str, until: float | None, case: Mapping[str, Any]) -> dict[str, Any]:
+def run_case(file: SceneFile, until: float | None, case: Mapping[str, Any]) -> dict[str, Any]:
     """The measures of one case, as the arrays that a sweep keeps."""
     import numpy as np
 
-    result = run_scene(SceneFile.read(scene), case, until=until)
+    result = run_scene(file, case, until=until)
     if result.stopped is not None:
         raise result.stopped
     if not result.measures:
-        raise InputError(f"{scene} measures nothing: define measure(run), or let main() return numbers by name")
+        raise InputError(f"{file.path} measures nothing: define measure(run), or let main() return numbers by name")
     return {"names": np.array(list(result.measures)), "values": np.array(json.dumps(list(result.measures.values())))}
 
 
@@ -98,29 +109,14 @@ def measures_of(result: Mapping[str, Any] | None) -> dict[str, Any]:
     return dict(zip([str(name) for name in result["names"]], json.loads(str(result["values"])), strict=True))
 
 
-def write_table(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
-    """A row for each case; a CSV file has a column for each name that occurs, empty where a case failed."""
-    if path.suffix.lower() == ".json":
-        replace_text(path, json.dumps(list(rows), indent=2, default=plain) + "\n")
-        return
-    with replacing(path) as part, part.open("w", newline="", encoding="utf-8") as stream:
-        writer = csv.DictWriter(stream, fieldnames=_columns(rows))
-        writer.writeheader()
-        writer.writerows(rows)
-
-
 def _table(title: str, rows: Sequence[Mapping[str, Any]]) -> Table:
     table = Table(title=title, title_justify="left", title_style="bold")
-    names = _columns(rows)
+    names = list(dict.fromkeys(name for row in rows for name in row))
     for name in names:
         table.add_column(name, justify="right")
     for row in rows[:_SHOWN]:
         table.add_row(*(value_text(row[name]) if name in row else "failed" for name in names))
     return table
-
-
-def _columns(rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    return list(dict.fromkeys(name for row in rows for name in row))
 
 
 def _read_cases(path: Path) -> list[dict[str, Any]]:

@@ -29,7 +29,7 @@ iteration to a tolerance may alternate between two contact sets; `Snapshots.resi
 @declared
 def experiments(
     world: World, plan: Plan, *, stepper: Any = None, folder: str | Path | None = None,
-    workers: int | None = None, progress: bool | None = None, spread: bool = True,
+    on: str | None = None, workers: int | None = None, progress: bool | None = None, spread: bool = True,
 ) -> Snapshots:  # fmt: skip
     """Carry out `plan` in `world`, every run from rest, and record every step.
 
@@ -37,8 +37,8 @@ def experiments(
         None: `pl.QuasiStatic(newton_iterations=3)`; `pl.ImplicitEuler(dt)` records motion with inertia.
     folder
         Where finished runs are kept, and found when the experiments are started again; None: nowhere.
-    workers, progress
-        Processes, and whether to show a bar; see `pliant.sweep.run`.
+    on, workers, progress
+        A cluster, or processes of this machine, and whether to show a bar; see `pl.sweep.run`.
     spread
         Record the minimum-norm contact forces with the same generalized force; those of the solver are not unique and
         compress badly. Contacts with friction keep them. See `pliant.reduction.spread`.
@@ -57,7 +57,7 @@ def experiments(
     def task(case: dict[str, Any]) -> dict[str, Any]:
         return recorded(world, plan, case["run"], used, spread=spread)
 
-    results = run(task, cases, folder=folder, identity=identity, workers=workers, progress=progress)
+    results = run(task, cases, folder=folder, identity=identity, on=on, workers=workers, progress=progress)
     origin = {"plan": plan.described(), "stepper": repr(used), "digests": identity, **provenance()}
     return _joined(world, results, origin)
 

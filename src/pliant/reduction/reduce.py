@@ -49,7 +49,7 @@ def reduce(
     world: World, plan: Plan | Snapshots, *,
     contact_tolerance: float | None = None, motion_tolerance: float | None = None,
     method: Literal["nnmf", "cone"] = "nnmf", curvature: bool = False, guards: int = 0, depth: float = 0.01,
-    stepper: Any = None, folder: str | Path | None = None, workers: int | None = 1,
+    stepper: Any = None, folder: str | Path | None = None, on: str | None = None, workers: int | None = 1,
     seed: int = 0, progress: bool | None = None,
 ) -> World:  # fmt: skip
     """`world` with its contacts, its motions or both in a few modes.
@@ -73,8 +73,8 @@ def reduce(
     depth
         Allowed penetration of points outside every contact mode, as a fraction of the contact margin, usual
         0.05 … 0.005: smaller is more accurate and takes more rows.
-    stepper, folder, workers, progress
-        As of `experiments`.
+    stepper, folder, on, workers, progress
+        As of `experiments`; the default is this process, or with `on` all workers there.
     seed
         Seed of the held-out snapshots and of the factorization.
     """
@@ -83,7 +83,8 @@ def reduce(
     if world.reductions:
         raise InputError("this world is reduced already; reduce the full one")
     if isinstance(plan, Plan):
-        seen = experiments(world, plan, stepper=stepper, folder=folder, workers=workers, progress=progress)
+        used = None if on is not None and workers == 1 else workers
+        seen = experiments(world, plan, stepper=stepper, folder=folder, on=on, workers=used, progress=progress)
     else:
         seen = plan
         _check_own(world, seen)

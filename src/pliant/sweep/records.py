@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from pliant.core.archive import Migration, read_archive, write_archive
+from pliant.core.checks import is_number
 from pliant.core.errors import FileFormatError, InputError, PliantWarning
 from pliant.core.provenance import provenance
 from pliant.core.replacing import replace_text
@@ -56,17 +57,22 @@ class Records:
             replace_text(label, json.dumps({"format": FORMAT, "identity": own, "made": provenance()}, indent=1))
         return cls(root, own)
 
+    def absolute(self) -> Records:
+        """The same for a process that works in another folder."""
+        return Records(self.folder.absolute(), self.identity)
+
     def path(self, index: int) -> Path:
         """File of case `index`."""
         return self.folder / f"case_{index:05d}.npz"
 
-    def read(self, index: int, case: Any) -> dict[str, Any] | None:
-        """Results of case `index`, None where it is not finished; an error where the file is of another case."""
+    def read(self, index: int, case: Any) -> tuple[dict[str, Any], dict[str, Any]] | None:
+        """Header and arrays of case `index`, None where it is not finished; an error where they are of another case."""
         path = self.path(index)
         if not path.exists():
             return None
         try:
             header, arrays = read_archive(path, FORMAT, what="a finished case of a sweep", older=OLDER)
+            _check_provenance(path, header)
         except InputError as error:
             warnings.warn(f"{error}. The case is computed again", PliantWarning, stacklevel=2)
             return None
@@ -75,18 +81,42 @@ class Records:
                 f"{path} is the result of case {header.get('case')!r:.200}, not of {case}: the cases of this sweep "
                 "have changed; take another folder, or delete this one"
             )
-        return arrays
+        return header, arrays
 
-    def write(self, index: int, case: Any, arrays: Mapping[str, Any], seconds: float) -> Path:
-        """Store the results of case `index` with their provenance."""
+    def write(
+        self, index: int, case: Any, arrays: Mapping[str, Any], seconds: float, made: Mapping[str, Any] | None = None
+    ) -> Path:
+        """Store the results of case `index`: `seconds` that it took, and what `made` it; None: this process."""
         header = {
             "number": index,
             "case": case,
             "case_digest": digest_of(case),
             "identity": self.identity,
             "seconds": seconds,
+            **({} if made is None else {"made": dict(made)}),
         }
-        return write_archive(self.path(index), FORMAT, arrays, header=header)
+        path = write_archive(self.path(index), FORMAT, arrays, header=header)
+        self._failure(index).unlink(missing_ok=True)
+        return path
+
+    def write_failure(
+        self, index: int, case: Any, error: str, trace: str, seconds: float, made: Mapping[str, Any]
+    ) -> None:
+        """Keep why case `index` failed, until it succeeds."""
+        text = {"case": case, "error": error, "seconds": seconds, "made": dict(made), "trace": trace}
+        replace_text(self._failure(index), json.dumps(text, indent=1))
+
+    def _failure(self, index: int) -> Path:
+        return self.folder / f"failed_{index:05d}.json"
+
+
+def _check_provenance(path: Path, header: Mapping[str, Any]) -> None:
+    """An error where what a file says of its making cannot stand in a table."""
+    made, seconds = header.get("made", {}), header.get("seconds", 0.0)
+    versions = made.get("versions", {}) if isinstance(made, dict) else None
+    texts = {**made, **versions, "versions": ""} if isinstance(versions, dict) and isinstance(made, dict) else {"": 0}
+    if not is_number(seconds) or not all(isinstance(text, str) for text in texts.values()):
+        raise FileFormatError(f"{path} does not say when and where it was computed")
 
 
 def _identity_in(label: Path) -> dict[str, Any]:
