@@ -1,18 +1,21 @@
 """A world as plain arrays, the form in which it is stepped on a card: written by `lowering`, read by the step.
 
-Only NumPy is needed here, so that a lowered world in a file can be stepped where the rest of the library is not
-installed. Nodes are numbered by their place in the matrix, clamped ones are left out: node `n` stands for all of them.
+Neither Numba nor SciPy is needed here, so that a lowered world in a file can be stepped where these are not installed.
+Nodes are numbered by their place in the matrix, clamped ones are left out: node `n` stands for all of them.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-LINEAR, COROTATED = 0, 1
-"""Codes of the laws of materials, those of `materials.Law`."""
+from pliant.core.archive import read_archive, write_archive
+
+FORMAT = "pliant lowered world 1"
+Array: TypeAlias = Any
+"""An array of JAX, which checkers need not have."""
 
 
 class Sums(NamedTuple):
@@ -112,14 +115,14 @@ class Lowered(NamedTuple):
         return int(self.slots)
 
     def save(self, path: str | Path) -> None:
-        """Write the arrays to a file of NumPy."""
-        np.savez_compressed(path, **_flat(self))
+        """Write the arrays to a file, .npz."""
+        write_archive(path, FORMAT, _flat(self))
 
     @classmethod
     def load(cls, path: str | Path) -> Lowered:
         """The arrays of a file."""
-        with np.load(path) as file:
-            return _built(cls, {name: file[name] for name in file.files}, "")  # type: ignore[no-any-return]
+        _, arrays = read_archive(path, FORMAT, what="a lowered world")
+        return _built(cls, arrays, "")  # type: ignore[no-any-return]
 
 
 _PARTS: dict[str, Any] = {

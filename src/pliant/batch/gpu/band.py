@@ -17,7 +17,7 @@ import jax
 import jax.numpy as jnp
 from jax.scipy.linalg import solve_triangular
 
-Array = jax.Array
+from pliant.batch.gpu.arrays import Array
 
 
 class Factor(NamedTuple):

@@ -14,7 +14,8 @@ import jax.numpy as jnp
 from jax.experimental import pallas as pl
 from jax.experimental.pallas import triton
 
-from pliant.batch.gpu.band import Array, Factor
+from pliant.batch.gpu.arrays import Array
+from pliant.batch.gpu.band import Factor
 
 
 def factor_and_solve(values: Array, source: Array, rhs: Array, *, warps: int = 2, interpret: bool = False) -> Factor:
@@ -41,7 +42,7 @@ def solve_backward(L: Array, y: Array, *, warps: int = 1, interpret: bool = Fals
 
 
 def _call(kernel: Any, shapes: Any, copies: int, warps: int, interpret: bool) -> Any:
-    options = {} if interpret else {"compiler_params": triton.CompilerParams(num_warps=warps, num_stages=1)}
+    options: Any = {} if interpret else {"compiler_params": triton.CompilerParams(num_warps=warps, num_stages=1)}
     return pl.pallas_call(kernel, out_shape=shapes, grid=(copies,), interpret=interpret, **options)
 
 

@@ -11,9 +11,8 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from pliant.batch.gpu.arrays import Cables
+from pliant.batch.gpu.arrays import Array, Cables
 
-Array = jax.Array
 ROUNDED = 0.01
 """`models.polyline`: length over the mean one below which a segment is rounded."""
 SHORT = 0.5

@@ -15,9 +15,8 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from pliant.batch.gpu.arrays import Elements, Numbers
+from pliant.batch.gpu.arrays import Array, Elements, Numbers
 
-Array = jax.Array
 SWEEPS = 9
 """Iterations of the polar decomposition: scaled at first, 3 bring a stretch of 0.1 near 1, 6 more are exact."""
 _SCALED = 3

@@ -9,7 +9,8 @@ import jax.numpy as jnp
 from jax.experimental import pallas as pl
 from jax.experimental.pallas import triton
 
-from pliant.batch.gpu.laws import Array, Found, Laws, Linear, find_forces
+from pliant.batch.gpu.arrays import Array
+from pliant.batch.gpu.laws import Found, Laws, Linear, find_forces
 
 
 def find_all_forces(
@@ -31,7 +32,7 @@ def find_all_forces(
         found = find_forces(own, start[b], tolerance, most, _INSIDE)
         lam[b], residual[b], iterations[b] = found
 
-    options = {} if interpret else {"compiler_params": triton.CompilerParams(num_warps=warps, num_stages=1)}
+    options: Any = {} if interpret else {"compiler_params": triton.CompilerParams(num_warps=warps, num_stages=1)}
     call = pl.pallas_call(kernel, out_shape=shapes, grid=(copies,), interpret=interpret, **options)
     return Found(*call(*laws[:-1], laws.open.astype(jnp.int32), start))
 

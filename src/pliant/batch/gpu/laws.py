@@ -21,7 +21,8 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-Array = jax.Array
+from pliant.batch.gpu.arrays import Array
+
 PROJECTIONS = 8
 """Accelerated projections before each Newton step: they settle which contacts push."""
 

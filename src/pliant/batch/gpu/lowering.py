@@ -15,7 +15,7 @@ from pliant.batch.gpu.arrays import Cables, Contacts, Elements, Lowered, Numbers
 from pliant.collision import Plane
 from pliant.constraints.contact import ContactPair
 from pliant.core.errors import InputError
-from pliant.core.types import FloatArray, IndexArray
+from pliant.core.types import FloatArray, IndexArray, IntArray
 from pliant.materials import Part
 from pliant.materials.laws import LINEAR
 from pliant.models.volume.model import VolumeModel
@@ -33,7 +33,7 @@ def lower(world: World, changed: Sequence[World], *, slots: int, width: int = 16
     """The arrays of `world`, with the numbers of the worlds `changed` of the copies, in blocks of `width` unknowns."""
     model = check_supported(world)
     order, source, blocks, place = _band(model, width)
-    cables = [one for one in world.constraints if isinstance(one, CableRows)]
+    cables = cables_of(world)
     return Lowered(
         elements=_elements(model, place, blocks),
         cables=_cables(model, cables, place, order, blocks),
@@ -44,6 +44,16 @@ def lower(world: World, changed: Sequence[World], *, slots: int, width: int = 16
     )
 
 
+def pairs_of(world: World) -> list[Any]:
+    """The contact pairs of a world that `check_supported` lets pass."""
+    return [one for one in world.constraints if one.is_contact]
+
+
+def cables_of(world: World) -> list[Any]:
+    """The cables of a world that `check_supported` lets pass: what is no contact."""
+    return [one for one in world.constraints if not one.is_contact]
+
+
 def order_of(world: World, width: int) -> IndexArray:
     """The free nodes of the volume in the order of the matrix."""
     return _band(check_supported(world), width)[0]
@@ -51,8 +61,7 @@ def order_of(world: World, width: int) -> IndexArray:
 
 def check_same(world: World, copy: World) -> None:
     """An error where a `copy` of `world` differs in more than numbers."""
-    same = [one for one in copy.constraints if isinstance(one, CableRows)]
-    for cable, other in zip((one for one in world.constraints if isinstance(one, CableRows)), same, strict=True):
+    for cable, other in zip(cables_of(world), cables_of(copy), strict=True):
         if not np.array_equal(cable.fixed, other.fixed):
             _refuse(f"copies with another route of {cable.name!r}", "vary other parameters")
 
@@ -133,7 +142,7 @@ def _slots(capacity: int, cables: int) -> int:
     return int(2 ** np.ceil(np.log2(max(capacity, cables + 1, 4))))
 
 
-def _band(model: VolumeModel, width: int) -> tuple[IndexArray, IndexArray, dict[tuple[int, int], int], IndexArray]:
+def _band(model: VolumeModel, width: int) -> tuple[IndexArray, IntArray, dict[tuple[int, int], int], IndexArray]:
     """Free nodes in the order of the matrix, the `source` of its entries, blocks by their nodes in that order, and the
     place of every node in it, past the end for clamped ones.
     """
@@ -232,13 +241,14 @@ def _cables(
     count = len(order)
     slopes, rests, owners = [], [], []
     for index, cable in enumerate(cables):
-        segments = cable.strands[0].pieces.segments
+        pieces: Any = cable.strands[0].pieces
+        segments = pieces.segments
         for s in range(len(segments.ptr) - 1):
             own = slice(segments.ptr[s], segments.ptr[s + 1])
-            slope = np.zeros(len(place))
-            slope[segments.nodes[own]] = segments.coefficients[own]
-            slopes.append(slope)
-            rests.append(slope @ model.rest)
+            vector = np.zeros(len(place))
+            vector[segments.nodes[own]] = segments.coefficients[own]
+            slopes.append(vector)
+            rests.append(vector @ model.rest)
             owners.append(index)
     if not cables:
         return Cables(np.zeros((count, 0)), np.zeros((0, 3)), np.zeros(0, np.int32), np.zeros(0, np.int32),
@@ -251,12 +261,14 @@ def _cables(
 
 
 def _contacts(world: World, place: IndexArray) -> Contacts:
-    nodes, pairs, frames, gaps, margins = [], [], [], [], []
+    nodes: list[Any] = []
+    pairs: list[Any] = []
+    frames: list[Any] = []
+    gaps: list[Any] = []
+    margins: list[float] = []
     count = int((~world.models[0].constrained.all(axis=1)).sum())  # type: ignore[attr-defined]
     rest: Any = world.models[0].rest  # type: ignore[attr-defined]
-    for one in world.constraints:
-        if not isinstance(one, ContactPair):
-            continue
+    for one in pairs_of(world):
         pose, plane = np.asarray(one.b.handle.pose(0.0)), one.b.solid
         normal, point = pose[1:] @ plane.normal, pose[0] + pose[1:] @ plane.point
         own = np.asarray(one.a.nodes)[place[one.a.nodes] < count]
@@ -284,7 +296,7 @@ def numbers_of(world: World, changed: Sequence[World], order: IndexArray) -> Num
         return made[..., :1].copy() if (made == made[..., :1]).all() else made
 
     def limits(one: World, name: str) -> list[float]:
-        return [getattr(c.spec.limits, name) for c in one.constraints if isinstance(c, CableRows)]
+        return [getattr(c.spec.limits, name) for c in cables_of(one)]
 
     def volume(one: World) -> Any:
         return one.models[0]
@@ -294,7 +306,7 @@ def numbers_of(world: World, changed: Sequence[World], order: IndexArray) -> Num
         lam=each(lambda one: volume(one).table[:, 1]),
         mass=each(lambda one: volume(one).mass.nodal[order]),
         damping=each(lambda one: [volume(one).spec.damping.mass, volume(one).spec.damping.stiffness]),
-        friction=each(lambda one: [c.mu for c in one.constraints if isinstance(c, ContactPair)]),
+        friction=each(lambda one: [c.mu for c in pairs_of(one)]),
         gravity=each(lambda one: one.gravity),
         loads=each(lambda one: volume(one).external_forces(volume(one).rest, np.zeros(3), {})[order]),
         lower=each(lambda one: limits(one, "lower")),

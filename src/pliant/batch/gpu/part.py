@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from pliant.actuators.cable import CableRows
 from pliant.batch.gpu import lowering
 from pliant.batch.gpu import step as stages
 from pliant.batch.gpu.precision import in_double
 from pliant.batch.part import Part, Report
-from pliant.constraints.contact import ContactPair
 from pliant.core.errors import CapacityError, ConvergenceError, InputError, PliantError, SingularError
 from pliant.core.one_line import short
 from pliant.core.status import Status
@@ -56,8 +55,8 @@ class CardPart(Part):
         self.worlds = [world]
         self._count, self._capacity = len(changes), capacity
         self._dtype = np.dtype(precision)
-        self._cables = [one for one in world.constraints if isinstance(one, CableRows)]
-        self._pairs = [one for one in world.constraints if isinstance(one, ContactPair)]
+        self._cables = lowering.cables_of(world)
+        self._pairs = lowering.pairs_of(world)
         copies = [changed(world, change) for change in changes] if any(changes) else []
         for copy in copies:
             lowering.check_same(world, copy)
@@ -73,7 +72,7 @@ class CardPart(Part):
                 kernels = kernels._replace(forces=stages.library(self._dtype).forces)
         self._kernels = kernels
         self._dts: dict[int, float] = {}
-        self._kept: dict[int, tuple[Any, Any]] = {}
+        self._held_states: dict[int, tuple[Any, Any]] = {}
         self._read: dict[int, tuple[Any, Any, Any]] = {}
 
     def take_stepper(self, index: int, stepper: Any) -> None:
@@ -103,7 +102,7 @@ class CardPart(Part):
 
     def step(self, index: int, before: int, after: int, controls: Any, *, keep: bool) -> Report:
         """Step every copy from the states `before` to the states `after`; a copy that fails keeps its state."""
-        held = self._kept[before][0]
+        held = self._held_states[before][0]
         given = self._commands(controls)
         with self._precisely(), self._within_memory():
             array = jnp.asarray
@@ -115,7 +114,7 @@ class CardPart(Part):
 
     def state(self, token: int, k: int) -> tuple[Any, ...]:
         """The fields of a state after its world: tensions are the forces that a step goes on from."""
-        held = self._kept[token][0]
+        held = self._held_states[token][0]
         first = 3 * self._slots
         lam = np.asarray(held.lam[k, first : first + len(self._cables)], float)
         keys = np.array([cable.key for cable in self._cables], np.int64)
@@ -124,7 +123,7 @@ class CardPart(Part):
 
     def info(self, token: int, k: int) -> CardInfo:
         """What the step to the states `token` reported of copy k."""
-        held, report = self._kept[token]
+        held, report = self._held_states[token]
         if report is None:
             raise InputError("no step has led to these states: they have no read-outs")
         if token not in self._read:  # of all copies in one transfer
@@ -134,7 +133,7 @@ class CardPart(Part):
     def drop(self, tokens: Sequence[int]) -> None:
         """Forget states that nobody uses."""
         for token in tokens:
-            self._kept.pop(token, None)
+            self._held_states.pop(token, None)
             self._read.pop(token, None)
 
     def error_of(self, code: int, contacts: int) -> PliantError:
@@ -165,12 +164,16 @@ class CardPart(Part):
         return made
 
     def _report(self, token: int, held: Any, report: Any) -> Report:
-        self._kept[token] = held, report
-        failed = _Failures(self, report)
-        return Report(
-            Deferred(lambda: np.asarray(held.time, float)), (Deferred(lambda: self._positions(held.u)),),
-            (Deferred(lambda: self._velocities(held.v)),), Outcomes(self, report), Iterations(self, report), failed,
-        )  # fmt: skip  # type: ignore[arg-type]
+        self._held_states[token] = held, report
+        read: Any = (  # brought here when they are asked for
+            Deferred(lambda: np.asarray(held.time, float)),
+            (Deferred(lambda: self._positions(held.u)),),
+            (Deferred(lambda: self._velocities(held.v)),),
+            Outcomes(self, report),
+            Iterations(self, report),
+            Failures(self, report),
+        )
+        return Report(*read)
 
     def _commands(self, controls: Any) -> tuple[FloatArray, Any, FloatArray]:
         """Amounts (c, ·), whether by force (c, ·), and gravity (3, ·) of controls for all copies, or a list of them."""
@@ -204,7 +207,7 @@ class CardPart(Part):
 
     def _amount(self, cable: Any, value: Any) -> tuple[FloatArray, bool]:
         """The amount of a command, one for all copies or (count,), and whether it is a force."""
-        given = getattr(value, "value", None)
+        given: Any = getattr(value, "value", None)
         if np.ndim(given) != 1:
             command = cable.spec.command(value)
             if command.for_good:
@@ -250,13 +253,16 @@ class Deferred:
     """An array on the card, brought here when it is first read."""
 
     def __init__(self, make: Any) -> None:
-        self._make, self._made = make, None
+        self._make = make
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> FloatArray:
-        if self._made is None:
-            self._made = self._make()
-            self._made.setflags(write=False)
         return self._made if dtype is None else self._made.astype(dtype)
+
+    @cached_property
+    def _made(self) -> FloatArray:
+        made: FloatArray = self._make()
+        made.setflags(write=False)
+        return made
 
 
 class _Reading:
@@ -288,7 +294,7 @@ class Iterations(_Reading):
         return iter([0 if self._report is None else 1] * self._part._count)
 
 
-class _Failures(_Reading):
+class Failures(_Reading):
     """`Report.errors`: copies that failed, with their errors."""
 
     def __iter__(self) -> Iterator[tuple[int, PliantError]]:

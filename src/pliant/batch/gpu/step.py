@@ -20,11 +20,10 @@ import jax
 import jax.numpy as jnp
 
 from pliant.batch.gpu import band, laws
-from pliant.batch.gpu.arrays import Lowered
+from pliant.batch.gpu.arrays import Array, Lowered
 from pliant.batch.gpu.cables import PRECISE, Pull, pull
 from pliant.batch.gpu.elements import deformation, determinant, linearize
 
-Array = jax.Array
 FINE, DIVERGED, CAPACITY, COLLAPSED, UNSOLVED = range(5)
 """How a step ended: well; A not positive definite or dx not finite; more contacts in reach than slots; elements invert
 in less than a tenth of the motion; forces of the rows not found.
@@ -84,7 +83,8 @@ class Kernels(NamedTuple):
 
 @partial(jax.jit, static_argnums=(2, 3))
 def _all_forces(problem: laws.Laws, start: Array, tolerance: float, most: int) -> laws.Found:
-    return jax.vmap(lambda one, lam: laws.find_forces(one, lam, tolerance, most))(problem, start)
+    found: laws.Found = jax.vmap(lambda one, lam: laws.find_forces(one, lam, tolerance, most))(problem, start)
+    return found
 
 
 _factor = jax.jit(band.factor_and_solve)
@@ -127,7 +127,8 @@ def step(world: Lowered, kernels: Kernels, dt: Array, states: States, controls: 
     problem, Y = condense(factor.Y, world.source, rows)
     found = kernels.forces(problem, rows.start, kernels.tolerance, kernels.most)
     x = kernels.backward(factor.L, joined(Y, world.source, found.lam))
-    return correct(world, dt, states, made.F, x, factor.definite, problem, rows, found)
+    after: tuple[States, Report] = correct(world, dt, states, made.F, x, factor.definite, problem, rows, found)
+    return after
 
 
 @jax.jit
