@@ -1,5 +1,8 @@
 """Environments: Gymnasium's own checker, the same bits in vectors, seeds, failures, and what bad input says."""
 
+import subprocess
+import sys
+
 import gymnasium
 import numpy as np
 import pytest
@@ -278,3 +281,10 @@ def test_a_twin_follows_its_task(tmp_path):
     assert np.linalg.norm(ends[1] - ends[0], axis=1).max() < 0.1 * moved
     file.write_bytes(file.read_bytes()[:-100])
     assert reduced_world(Short(), folder=tmp_path).reductions[0].size == world.reductions[0].size
+
+
+def test_without_gymnasium_the_error_names_the_extra():
+    code = "import sys; sys.modules['gymnasium'] = None; import pliant.gym"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert found.returncode != 0
+    assert "environments need Gymnasium: pip install 'pliant[gym]'" in found.stderr

@@ -18,9 +18,9 @@ FRICTION = 0.8
 LIFTED = 0.03
 """How far the cube is to be lifted, m."""
 
-CELLS = {False: (3, 2, 2), True: (2, 1, 1)}
+CELLS = {False: (3, 2, 2), True: (3, 1, 1)}
 """Cells of a finger in the task, and in its twin."""
-COARSE = "fingers of 54 nodes instead of 162: their bases move, where modes of motion are zero"
+COARSE = "fingers of 78 nodes instead of 162: their bases move, where modes of motion are zero"
 
 
 class GraspLift(Task):

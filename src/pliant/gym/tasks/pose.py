@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,8 @@ from pliant.world import Scene, World
 
 SHORTEST = 0.008
 """Largest pull of a short cable, m."""
+TRIES = 20
+"""Random pulls that a goal is looked for with."""
 ARM = 0.015
 """Distance of the two points of the axis that tell its direction, m."""
 
@@ -63,15 +66,14 @@ class Pose(Task):
     def goal(self, rng: np.random.Generator) -> FloatArray:
         """Tip and axis of the equilibrium with random pulls, of one long and one short cable at right angles."""
         most = np.array([each.high for each in self.actions])
-        while True:
+        for _ in range(TRIES):
             first, second = rng.integers(4), 4 + rng.integers(4)
             pulls = np.zeros(8)
             pulls[[first, second]] = rng.uniform(0.2, 0.9, 2) * most[[first, second]]
-            try:
+            with suppress(ConvergenceError):  # then others are drawn
                 state, _ = self.statics(self.world, self.start, self.controls(pulls))
-            except ConvergenceError:
-                continue
-            return np.asarray(self.measured(Shapes(self.world, [q[None] for q in state.q]))[0], np.float64)
+                return np.asarray(self.measured(Shapes(self.world, [q[None] for q in state.q]))[0], np.float64)
+        raise ConvergenceError(f"{TRIES} random pulls of the trunk had no equilibrium; take another modulus or mass")
 
     def measured(self, shapes: Shapes) -> FloatArray:
         tip = shapes.marker(self.trunk.tip)
