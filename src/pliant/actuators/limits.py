@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import wraps
+from math import inf
 from typing import Any, TypeVar
 
 import numpy as np
@@ -17,6 +18,7 @@ from pliant.core.checks import finite_number, positive
 from pliant.core.errors import InputError
 
 T = TypeVar("T")
+_IMPOSED, _BOUNDED = int(RowLaw.IMPOSED), int(RowLaw.BOUNDED)
 
 
 @dataclass(frozen=True)
@@ -60,8 +62,8 @@ class Limits:
     def steady_law(self, command: Command) -> tuple[int, float, float, float]:
         """Law, bounds and target for `command` without limits of rates."""
         if command.by_force:
-            return int(RowLaw.IMPOSED), -np.inf, np.inf, command.amount
-        return int(RowLaw.BOUNDED), self.lower, self.upper, command.amount
+            return _IMPOSED, -inf, inf, command.amount
+        return _BOUNDED, self.lower, self.upper, command.amount
 
     def law(
         self, command: Command, interval: float, displacement: Callable[[], float], force: Callable[[], float]

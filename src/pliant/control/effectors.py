@@ -19,6 +19,7 @@ from pliant.core.arrays import add_product, frozen
 from pliant.core.checks import finite_array, positive
 from pliant.core.declared import check_declared
 from pliant.core.errors import InputError
+from pliant.core.immutable import fresh
 from pliant.core.lie import cross_matrix, rotation_exp, rotation_log
 from pliant.core.one_line import one_line
 from pliant.core.types import FloatArray
@@ -308,7 +309,7 @@ class EffectorRows(Constraint):
             if reached < 1.0:
                 ahead = before * (1.0 - reached)
                 error = error - ahead
-        return Rows.imposed(H, error), EffectorMemory(ahead)
+        return Rows.imposed(H, error), fresh(EffectorMemory, ahead=ahead)
 
 
 @dataclass(frozen=True, eq=False)
@@ -321,8 +322,8 @@ class _Positions:
     along: FloatArray | None = None
 
     def at(self, view: RowView, target: FloatArray) -> tuple[FloatArray, Sequence[sparse.csr_matrix]]:
-        H = view.blank(self.combine.shape[0])
         fixed = self._fixed
+        H = view.blank(len(self.combine.indptr) - 1)
         H[self.index] = self.map.pull_back(view.q[self.index], self.combine) if fixed is None else fixed
         return self.error(view.q, target), H
 
@@ -341,7 +342,7 @@ class _Positions:
         if not self.map.is_linear:
             return None
         made = self.map.pull_back(np.zeros(0), self.combine)
-        made.indices, made.indptr = frozen(made.indices), frozen(made.indptr)  # the same in each step
+        made.data, made.indices, made.indptr = frozen(made.data), frozen(made.indices), frozen(made.indptr)
         return made
 
 

@@ -198,8 +198,13 @@ class VolumeModel(BlockModel):
         return not np.isin(self.laws, LINEAR_LAWS).all()
 
     def is_inverted(self, q: FloatArray) -> bool:
-        """Whether elements are inverted or flat, as some laws allow; small strain knows no inversion."""
-        return np.count_nonzero(self.laws) > 0 and self.least_volume_ratio(q) <= FLAT
+        """Whether elements are inverted or flat, as some laws allow."""
+        return self.may_invert and self.least_volume_ratio(q) <= FLAT
+
+    @cached_property
+    def may_invert(self) -> bool:
+        """Whether some of its laws know the volume of an element: small strain knows no inversion."""
+        return bool(np.any(self.laws))
 
     def least_volume_ratio(self, q: FloatArray) -> float:
         """The smallest det F over the integration points; ≤ 0 where some part is turned inside out."""
@@ -305,17 +310,17 @@ class VolumeModel(BlockModel):
             values[:] = 0.0
             self.mass.add_to(values, mass)
         x = writable(q)
-        warped, mode = self.warps(tangent), int(Tangent.EXACT if tangent is Tangent.WARPED else tangent)
+        warped = self.warps(tangent)
 
         def add(some: PointSet, into: FloatArray, first: bool) -> tuple[float, FloatArray]:
             inertia = self.pattern.diagonal, self.mass.nodal if lumped and first else _NO_MASS, mass
             if not warped:  # a warped tangent has no meaning for the other laws
                 if lumped and first:
                     assembly.set_mass(into, *inertia)
-                push = np.zeros(self.rest.shape)
+                push, mode = np.zeros(x.shape), int(Tangent.EXACT if tangent is Tangent.WARPED else tangent)
                 given = x, *some.points, self.laws, self.table, mode, some.positions, stiffness
                 return assembly.assemble(*given, into, push), push
-            push = np.empty(self.rest.shape)
+            push = np.empty(x.shape)
             rest = some.positions, stiffness, *inertia, into, push
             if some.cells is None:
                 return assembly.assemble_corotated(x, *some.points, self.laws, self.table, *rest), push
