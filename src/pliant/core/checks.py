@@ -89,8 +89,6 @@ def non_negative(name: str, value: Any, *, unit: str = "") -> float:
 
 def finite_number(name: str, value: Any, *, unit: str = "") -> float:
     """`value` as a float, checked to be finite."""
-    if type(value) is float and isfinite(value):  # a control, as a rule
-        return value
     number = _scalar(value)
     if not _is_real(number):
         raise InputError(f"{name} must be a number{_in(unit)}, got {shown(value)}")

@@ -309,7 +309,7 @@ def correct(
     bodies, session, report = step.bodies, step.session, step.report
     lam = _NO_FORCES
     met, rest = Status.CONVERGED, 0.0
-    reactions = None if assembly is not None else bodies.reactions
+    reactions = bodies.reactions if assembly is None else None
     moved: Sequence[tuple[int, FloatArray]] = ()
     if condensation is not None and assembly is not None:
         condensed = Condensed(bodies, assembly, factorization.factors, condensation, factorization.observed)
