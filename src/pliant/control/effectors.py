@@ -19,7 +19,6 @@ from pliant.core.arrays import add_product, frozen
 from pliant.core.checks import finite_array, positive
 from pliant.core.declared import check_declared
 from pliant.core.errors import InputError
-from pliant.core.immutable import fresh
 from pliant.core.lie import cross_matrix, rotation_exp, rotation_log
 from pliant.core.one_line import one_line
 from pliant.core.types import FloatArray
@@ -309,7 +308,7 @@ class EffectorRows(Constraint):
             if reached < 1.0:
                 ahead = before * (1.0 - reached)
                 error = error - ahead
-        return Rows.imposed(H, error), fresh(EffectorMemory, ahead=ahead)
+        return Rows.imposed(H, error), EffectorMemory(ahead)
 
 
 @dataclass(frozen=True, eq=False)

@@ -160,12 +160,18 @@ class pinned_threads(AbstractContextManager[None]):  # noqa: N801  with pinned_t
 
     def __enter__(self) -> None:
         self._waiting.__enter__()
-        self._pinned.__enter__()
+        try:
+            self._pinned.__enter__()
+        except BaseException:
+            self._waiting.__exit__()
+            raise
         if self._allowed is not None:
             self._allowed.__enter__()
 
     def __exit__(self, *error: Any) -> None:
-        if self._allowed is not None:
-            self._allowed.__exit__(*error)
-        self._pinned.__exit__()
-        self._waiting.__exit__()
+        try:
+            if self._allowed is not None:
+                self._allowed.__exit__(*error)
+            self._pinned.__exit__()
+        finally:
+            self._waiting.__exit__()

@@ -253,7 +253,7 @@ class StepBodies:
     def views(self, session_count: int) -> list[RowView]:
         """`view` for each constraint of the world, with what it remembers, and for `session_count` others."""
         view, known = self.view(), self.start.memories
-        if self.recent is None and known.count(None) == len(known):
+        if self.recent is None and not _any_known(known):
             return [view] * (len(self.world.constraints) + session_count)
         known = known or (None,) * len(self.world.constraints)
         if self.recent is not None:
@@ -299,6 +299,14 @@ class StepBodies:
         if self.fictitious is not None:
             r = tuple(x - force for x, force in zip(r, self.fictitious, strict=True))
         return Forces(r, parts[0].scale if len(parts) == 1 else max([part.scale for part in parts]))
+
+
+def _any_known(memories: Sequence[Any]) -> bool:
+    """Whether a constraint remembers anything."""
+    for memory in memories:  # noqa: SIM110  a generator takes longer
+        if memory is not None:
+            return True
+    return False
 
 
 def _offsets(trials: Sequence[Trial]) -> Sequence[FloatArray | None]:

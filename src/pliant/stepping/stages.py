@@ -241,10 +241,6 @@ def _factor(system: System) -> Factor:
     return system.factorize()
 
 
-def _operations(system: System) -> float:
-    return system.operations
-
-
 def factorize(step: Step, linearization: Linearization) -> Factorization:
     """Factors of all systems. Where A is not positive definite its tangent is projected, then freed of the geometric
     stiffness of constraints, which strong forces make negative in motions that nothing else resists; the result says
@@ -256,7 +252,7 @@ def factorize(step: Step, linearization: Linearization) -> Factorization:
         began = perf_counter()
         observed = step.session.observe(made.systems)
         try:
-            factors = divided(_factor, made.systems, _operations, least=_SHARED)
+            factors = divided(_factor, made.systems, lambda system: system.operations, least=_SHARED)
             return Factorization(made, tuple(factors), observed, projected)
         except SingularError:
             if not attempts or (attempts == [False] and not step.world.stiff_constraints):
@@ -274,9 +270,8 @@ def solve(step: Step, factorization: Factorization) -> FreeMotion:
     systems, factors = factorization.linearization.systems, factorization.factors
     began = perf_counter()
     free = [factor.motion(system.r) for factor, system in zip(factors, systems)]
-    for motion in free:
-        if not motion.finite:
-            raise _diverged("the motion without constraint forces")
+    if not all([motion.finite for motion in free]):
+        raise _diverged("the motion without constraint forces")
     if factorization.linearization.regularization is not None:
         factorization.linearization.regularization.constrain(factors, free)
     for index, system in enumerate(systems):

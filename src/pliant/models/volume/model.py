@@ -154,9 +154,7 @@ class VolumeModel(BlockModel):
     def contact_shape(self, exclude: Any = None) -> ContactShape:
         """The triangles of its surface, without those with a node in the region `exclude`."""
         triangles = self.mesh.surface().triangles
-        region = None
-        if exclude is not None:
-            region = ~exclude.select(self.spec.mesh.points)[triangles].any(axis=1)
+        region = None if exclude is None else ~exclude.select(self.spec.mesh.points)[triangles].any(axis=1)
         surface = CollisionSurface.build(triangles, self.rest, region=region)
         return ContactShape(NodeMap(), surface.nodes, surface, shells=self._shells())
 
@@ -230,10 +228,8 @@ class VolumeModel(BlockModel):
 
     def flips(self, q: FloatArray, x: FloatArray) -> bool:
         """Whether a hyperelastic element is flattened on the straight path from q to x, (n, 3), m."""
-        if not self.has_barrier:
-            return False
         p = self.points
-        return bool(flips(writable(q), writable(x), p.nodes, p.ptr, p.gradients))
+        return self.has_barrier and bool(flips(writable(q), writable(x), p.nodes, p.ptr, p.gradients))
 
     def split_at(self, q: FloatArray) -> Split | None:
         """The patches whose volume the energy at q is a function of; None where points are integrated one by one."""
@@ -369,9 +365,7 @@ class VolumeModel(BlockModel):
 
     def external_forces(self, q: FloatArray, gravity: FloatArray, values: Mapping[Any, Any]) -> FloatArray:
         """Forces (n, 3), N, of gravity and loads at q, without their potential."""
-        if self.pressure_loads:
-            return self.external(q, gravity, values)[1]
-        return self._dead_forces(gravity, values)
+        return self.external(q, gravity, values)[1] if self.pressure_loads else self._dead_forces(gravity, values)
 
     def loads(self, q: FloatArray, values: Mapping[Any, Any]) -> FloatArray:
         """Forces (n, 3), N, of loads at q without gravity; empty where there are none."""
