@@ -214,8 +214,11 @@ class ActuatorRows(Constraint):
 
         `start` is δ at the start of the step where `displacement` cannot tell it.
         """
+        return self.law_of(view.controls.get(self.handle, idle), view, start)
+
+    def law_of(self, given: Command, view: RowView, start: float | None = None) -> tuple[int, float, float, float]:
+        """`law` under the command `given`."""
         limits: Limits = self.spec.limits
-        given: Command = view.controls.get(self.handle, idle)
         if not limits.rate_limited:
             return limits.steady_law(given)
         return limits.law(

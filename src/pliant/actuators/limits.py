@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import wraps
+from math import inf, isfinite
 from typing import Any, TypeVar
 
 import numpy as np
@@ -15,8 +16,10 @@ import numpy as np
 from pliant.constraints.rows import RowLaw
 from pliant.core.checks import finite_number, positive
 from pliant.core.errors import InputError
+from pliant.core.immutable import filled
 
 T = TypeVar("T")
+_IMPOSED, _BOUNDED = int(RowLaw.IMPOSED), int(RowLaw.BOUNDED)
 
 
 @dataclass(frozen=True)
@@ -60,8 +63,8 @@ class Limits:
     def steady_law(self, command: Command) -> tuple[int, float, float, float]:
         """Law, bounds and target for `command` without limits of rates."""
         if command.by_force:
-            return int(RowLaw.IMPOSED), -np.inf, np.inf, command.amount
-        return int(RowLaw.BOUNDED), self.lower, self.upper, command.amount
+            return _IMPOSED, -inf, inf, command.amount
+        return _BOUNDED, self.lower, self.upper, command.amount
 
     def law(
         self, command: Command, interval: float, displacement: Callable[[], float], force: Callable[[], float]
@@ -149,12 +152,14 @@ def command(name: str, value: Any, limits: Limits, *, displacement: tuple[Any, s
             f"{name!r} is controlled by pl.{displacement[0].__name__}({displacement[1]}) or "
             f"pl.{force[0].__name__}({force[1]}), not both; got {value!r}{_wrapped(value, displacement[0])}"
         )
-    amount = finite_number(f"control of {name!r}", value.value, unit=unit)
+    amount = value.value
+    if type(amount) is not float or not isfinite(amount):
+        amount = finite_number(f"control of {name!r}", amount, unit=unit)
     if not least <= amount <= most:
         limit, word = (least, "min") if amount < least else (most, "max")
         what = _NAMES.get(unit, "force" if by_force else "displacement")
         raise InputError(f"{name!r} is asked for {amount:g} {unit}, its {word}_{what} is {limit:g} {unit}")
-    return Command(by_force, amount)
+    return filled(Command, {"by_force": by_force, "amount": amount})
 
 
 def _near(amount: float, before: float, change: float) -> float:

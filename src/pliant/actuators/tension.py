@@ -115,7 +115,7 @@ class TensionRows(ActuatorRows):
         given: Command = view.controls.get(self.handle, self.idle)
         if given.for_good or (view.memory is not None and view.memory.cut):
             return _LOOSE, CableMemory(True)
-        return self.law(view, self.idle), None
+        return self.law_of(given, view), None
 
     def tensions(self, lam: FloatArray, count: int) -> FloatArray:
         """Tension of each of `count` pieces between guides, N, for λ (N) of the rows."""

@@ -12,7 +12,7 @@ import numpy as np
 
 from pliant.constraints.row_blocks import RowBlocks, stacked_blocks
 from pliant.constraints.rows import COLUMNS, Constraint, Rows, RowView, Stiffnesses, joined_laws
-from pliant.core.immutable import fresh
+from pliant.core.immutable import filled, fresh
 from pliant.core.types import FloatArray
 
 
@@ -47,7 +47,10 @@ class Assembly:
 
 def detect(constraints: Sequence[Constraint], views: Sequence[RowView]) -> tuple[Any, ...]:
     """What collision detection finds for each constraint at the positions of its view."""
-    if not any([constraint.detects for constraint in constraints]):
+    for constraint in constraints:
+        if constraint.detects:
+            break
+    else:
         return (None,) * len(constraints)
     return tuple([constraint.detect(view) for constraint, view in zip(constraints, views, strict=True)])
 
@@ -59,7 +62,7 @@ def assemble(
     constraints that are evaluated in one pass.
     """
     if not bundles:
-        return gathered([one.rows(view, seen) for one, view, seen in zip(constraints, views, found, strict=True)])
+        return gathered([one.rows(view, seen) for one, view, seen in zip(constraints, views, found)])
     parts: list[Rows] = []
     counts: list[int] = []
     memories: list[Any] = []
@@ -87,7 +90,7 @@ def gathered(made: Sequence[tuple[Rows, Any]]) -> Assembly:
     """All rows of a step from the rows and the memory of each constraint."""
     if len(made) == 1:
         rows, memory = made[0]
-        return fresh(Assembly, rows=rows, slices=(slice(0, len(rows.gap)),), memories=(memory,))
+        return filled(Assembly, {"rows": rows, "slices": (slice(0, len(rows.gap)),), "memories": (memory,)})
     parts = [rows for rows, _ in made]
     slices = _slices(tuple([len(part.gap) for part in parts]))
     return fresh(Assembly, rows=joined(parts), slices=slices, memories=tuple([memory for _, memory in made]))

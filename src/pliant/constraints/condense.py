@@ -13,7 +13,7 @@ from pliant.constraints.islands import islands, picked_rows
 from pliant.constraints.rows import COMPLIANT, Rows
 from pliant.core.arrays import frozen
 from pliant.core.checks import all_finite
-from pliant.core.immutable import fresh
+from pliant.core.immutable import filled
 from pliant.core.types import FloatArray, IndexArray
 from pliant.models.model import Factor
 from pliant.solvers.contact import Law, MixedProblem
@@ -63,9 +63,11 @@ def condense(rows: Rows, free: Sequence[Motion]) -> Condensation:
         count = rows.count
         delta_free, W = rows.gap.copy(), np.zeros((count, count))
         moved: list[RowMotion | None] = [None] * len(free)
-        pushed = [k for k, H in enumerate(rows.H) if len(H.data)]
-        for k in pushed:
-            moved[k] = free[k].condense(rows.H[k], W, delta_free, alone=k == pushed[0])
+        alone = True
+        for k, H in enumerate(rows.H):
+            if len(H.data):
+                moved[k] = free[k].condense(H, W, delta_free, alone=alone)
+                alone = False
         return Condensation((Island(_indices(count), problem_of(rows, W, delta_free)),), tuple(moved))
     made: list[Island] = []
     motions: list[RowMotion | None] = [None] * len(free)
@@ -113,7 +115,8 @@ def problem_of(rows: Rows | MixedProblem, W: FloatArray, delta_free: FloatArray,
         own = np.flatnonzero(compliant)
         W[own, own] += upper[own]
         law, upper = np.where(compliant, int(Law.BILATERAL), law).astype(np.int32), np.where(compliant, np.inf, upper)
-    return fresh(MixedProblem, W=W, delta_free=delta_free, law=law, mu=mu, lower=lower, upper=upper, target=target)
+    laws = {"law": law, "mu": mu, "lower": lower, "upper": upper, "target": target}
+    return filled(MixedProblem, {"W": W, "delta_free": delta_free, **laws})
 
 
 def _laws(rows: Rows | MixedProblem) -> tuple[Any, ...]:

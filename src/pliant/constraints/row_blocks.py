@@ -64,7 +64,10 @@ def stacked_blocks(parts: Sequence[RowBlocks]) -> RowBlocks:
     for part in parts:
         for index, block in part.filled.items():
             if len(block.data):
-                by_body.setdefault(index, []).append((count, block))
+                own = by_body.get(index)
+                if own is None:
+                    own = by_body[index] = []
+                own.append((count, block))
         count += part.row_count
     sizes = parts[0].sizes
     made = {index: _placed(by_body[index], (count, sizes[index])) for index in sorted(by_body)}
@@ -75,10 +78,13 @@ def _placed(blocks: list[tuple[int, sparse.csr_matrix]], shape: tuple[int, int])
     """A matrix of `blocks`, each from the row that stands before it on; the other rows are empty."""
     if len(blocks) == 1 and blocks[0][1].shape == shape:
         return blocks[0][1]
-    if any([block.indices.flags.writeable for _, block in blocks]):  # as of contacts: others in each step
-        columns, starts = _entries(blocks, shape[0])
+    key: tuple[int, ...] = shape[:1]
+    for row, block in blocks:
+        if block.indices.flags.writeable:  # as of contacts: others in each step
+            columns, starts = _entries(blocks, shape[0])
+            break
+        key += row, id(block.indices), id(block.indptr)
     else:
-        key = shape[0], *[x for row, block in blocks for x in (row, id(block.indices), id(block.indptr))]
         found = _known.get(key)
         if found is None:
             if len(_known) >= _MOST_KNOWN:

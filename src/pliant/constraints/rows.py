@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -13,7 +13,7 @@ from scipy import sparse
 from pliant.constraints.row_blocks import RowBlocks
 from pliant.core.arrays import frozen
 from pliant.core.errors import InputError
-from pliant.core.immutable import fresh, handle_of
+from pliant.core.immutable import filled, fresh, handle_of
 from pliant.core.kernels import kernel
 from pliant.core.types import FloatArray, IndexArray, IntArray
 from pliant.models.model import GeometricStiffness
@@ -90,7 +90,8 @@ class Rows:
         """The row `key` of an actuator with δ = `gap` and its `law`, bounds and target: `of` in a third of the time."""
         kind, lower, upper, target = law
         name = 1, kind, lower, upper, key
-        return fresh(cls, H=H, gap=np.array([gap]), target=np.array([target]), **_one_law(*name), laws=(name,))
+        own = {"H": H, "gap": np.array([gap]), "target": np.array([target]), "laws": (name,)}
+        return filled(cls, own | _one_law(*name))
 
     @classmethod
     def drives(
@@ -176,10 +177,16 @@ def model_index(models: Sequence[Any], body: Any) -> int:
     return next(k for k, model in enumerate(models) if model.handle is body)
 
 
-def forces_of(wanted: IndexArray, keys: IndexArray | None, lam: FloatArray | None) -> FloatArray:
-    """λ (k,) of the rows `wanted` (k,) among the rows `keys` with `lam`; 0 for those that are not there."""
+def forces_of(
+    wanted: IndexArray, keys: IndexArray | None, lam: FloatArray | None, *, named: bool = False
+) -> FloatArray:
+    """λ (k,) of the rows `wanted` (k,) among the rows `keys` with `lam`; 0 for those that are not there, or that
+    nothing names (key < 0). None of the latter are `wanted` where `named`.
+    """
     if keys is None or lam is None or not len(lam):
         return np.zeros(len(wanted))
+    if named and wanted.tobytes() == keys.tobytes():
+        return lam.copy()
     found = np.empty(len(wanted))
     _find_forces(frozen(wanted), frozen(keys), frozen(lam), found)
     return found
@@ -277,7 +284,7 @@ class Constraint:
         """Name of the constraint, for people: that of `spec` by default."""
         return str(self.spec.name)
 
-    @property
+    @cached_property
     def handle(self) -> Any:
         """What was added to the scene: `spec`, unless that has other numbers since (`world.changed`)."""
         return handle_of(self.spec)

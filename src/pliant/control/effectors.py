@@ -321,8 +321,8 @@ class _Positions:
     along: FloatArray | None = None
 
     def at(self, view: RowView, target: FloatArray) -> tuple[FloatArray, Sequence[sparse.csr_matrix]]:
-        H = view.blank(self.combine.shape[0])
         fixed = self._fixed
+        H = view.blank(len(self.combine.indptr) - 1)
         H[self.index] = self.map.pull_back(view.q[self.index], self.combine) if fixed is None else fixed
         return self.error(view.q, target), H
 
@@ -341,7 +341,7 @@ class _Positions:
         if not self.map.is_linear:
             return None
         made = self.map.pull_back(np.zeros(0), self.combine)
-        made.indices, made.indptr = frozen(made.indices), frozen(made.indptr)  # the same in each step
+        made.data, made.indices, made.indptr = frozen(made.data), frozen(made.indices), frozen(made.indptr)
         return made
 
 

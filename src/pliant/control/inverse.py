@@ -136,8 +136,8 @@ class _Bound:
         """Where the rows of actuators and effectors stand, for the slices of all constraints, those of effectors last.
         The last layout is kept: it changes with the number of contacts only.
         """
-        own = [*(slices[k] for k in self.constraints), *slices[len(slices) - len(self.effectors) :]]
-        key = tuple(each.start for each in own)
+        own = [*[slices[k] for k in self.constraints], *slices[len(slices) - len(self.effectors) :]]
+        key = tuple([each.start for each in own])
         found = self.layouts.get(key)
         if found is None:
             self.layouts.clear()
@@ -333,14 +333,14 @@ class InverseSession:
 
     def solve(self, condensed: Condensed) -> Solution:
         """λ of all rows, N, and the bodies carried by the supports that it moves."""
-        change = 0.0
-        if has_guides(condensed.problem):
+        change, problem = 0.0, condensed.problem
+        if has_guides(problem):
             lam, (step_qpcc, moved, result, qpcc), change = self._with_guides(condensed)
         else:
-            step_qpcc = StepQpcc(self, condensed, condensed.problem)
+            step_qpcc = StepQpcc(self, condensed, problem)
             lam, moved, result, qpcc = step_qpcc.solve()
         bodies, supports, carried = condensed.bodies, [], []
-        for driven, motions, amount in zip(self.supports, step_qpcc.motions, moved, strict=True):
+        for driven, motions, amount in zip(self.supports, step_qpcc.motions, moved):
             carried.append((driven.index, amount * motions))
             driven, bodies = driven.moved(bodies, amount)
             supports.append(driven)

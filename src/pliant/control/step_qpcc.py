@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -101,14 +102,19 @@ class StepQpcc:
                 "an actuator that is not an unknown of the inverse may be commanded by force, or by displacement "
                 "without max_force: give it to the inverse, or remove the limit"
             )
-        pairs = zip(session.supports, columns, strict=True)
+        pairs = zip(session.supports, columns)
         self.motions = [driven.response(factors, column) for driven, column in pairs]
         self.B = np.zeros((count, len(self.motions)))
-        for k, (driven, motions) in enumerate(zip(session.supports, self.motions, strict=True)):
+        for k, (driven, motions) in enumerate(zip(session.supports, self.motions)):
             self.B[:, k] = rows.H[driven.index] @ motions.ravel()
-        self.last = forces_of(rows.key, self.bodies.start.keys, self.bodies.start.lam)
         self.x_limits: tuple[FloatArray, FloatArray] = (_NOTHING, _NOTHING)
         self.limits: tuple[FloatArray, FloatArray] = (_NOTHING, _NOTHING)
+
+    @cached_property
+    def last(self) -> FloatArray:
+        """λ of all rows in the last step, 0 for new ones."""
+        start = self.bodies.start
+        return forces_of(self.assembly.rows.key, start.keys, start.lam)
 
     def solve(self) -> tuple[FloatArray, FloatArray, QpccResult, QpccProblem]:
         """λ of all rows, displacements of the supports, the result and the problem."""

@@ -9,10 +9,12 @@ Ctrl-C waits for the end of the kernel, and in a step for the next stage. A seco
 from __future__ import annotations
 
 import _signal  # type: ignore[import-not-found]  # what `signal` wraps, at a tenth of the time
+import os
 import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from threading import get_ident
 from time import monotonic
 from typing import Any, TypeVar
 
@@ -41,6 +43,8 @@ class interrupts_wait(AbstractContextManager[None]):  # noqa: N801  reads as wha
 
     Inside another one, outside of the main thread and where Ctrl-C is ignored nothing changes.
     """
+
+    __slots__ = ("_entered",)
 
     def __enter__(self) -> None:
         global _handler
@@ -75,8 +79,20 @@ def _wait(number: int, frame: Any) -> None:
     _missed[:] = [(number, frame)]
 
 
+_main = threading.main_thread().ident
+
+
 def _in_main_thread() -> bool:
-    return threading.get_ident() == threading.main_thread().ident
+    return get_ident() == _main
+
+
+def _find_main_thread() -> None:
+    """In a forked process: its only thread is the main one."""
+    global _main
+    _main = threading.main_thread().ident
+
+
+os.register_at_fork(after_in_child=_find_main_thread)
 
 
 @contextmanager

@@ -39,10 +39,9 @@ def _thread_counts() -> list[Callable[[], int]]:
 
 def _set_threads(counts: Sequence[int], *, one: bool) -> None:
     """Give the libraries that take other `counts` than 1 one thread, or these counts."""
-    if counts.count(1) != len(counts):
-        for library, count in zip(_libraries(), counts, strict=True):
-            if count != 1:
-                library.set_num_threads(1 if one else count)
+    for library, count in zip(_libraries(), counts, strict=True):
+        if count != 1:
+            library.set_num_threads(1 if one else count)
 
 
 _ALLOWED: ContextVar[int] = ContextVar("threads allowed to large work", default=1)
@@ -92,7 +91,7 @@ def divided(work: Callable[[_S], _T], items: Sequence[_S], cost: Callable[[_S], 
     """`work` of each item, in their order; on two threads where allowed, if each gets items of a `cost` of at least
     `least` in total.
     """
-    if threads_allowed() < 2 or len(items) < 2:
+    if len(items) < 2 or threads_allowed() < 2:
         return [work(item) for item in items]
     costs = [cost(item) for item in items]
     groups: tuple[list[int], list[int]] = ([], [])
@@ -114,40 +113,65 @@ class one_blas_thread(AbstractContextManager[None]):  # noqa: N801  reads as wha
     The limit belongs to the process; of nested and concurrent blocks only the outermost sets and restores it.
     """
 
-    _lock = Lock()
-    _depth = 0
-    _previous: Sequence[int] = ()
+    __slots__ = ()
 
     def __enter__(self) -> None:
-        kind = one_blas_thread
-        with kind._lock:
-            if kind._depth == 0:
-                kind._previous = [count() for count in _thread_counts()]
-                _set_threads(kind._previous, one=True)
-            kind._depth += 1
+        global _depth, _previous
+        with _lock:
+            if _depth == 0:
+                _previous = [count() for count in _thread_counts()]
+                if _previous.count(1) != len(_previous):
+                    _set_threads(_previous, one=True)
+            _depth += 1
 
     def __exit__(self, *error: object) -> None:
-        kind = one_blas_thread
-        with kind._lock:
-            kind._depth -= 1
-            if kind._depth == 0:
-                _set_threads(kind._previous, one=False)
+        global _depth
+        with _lock:
+            _depth -= 1
+            if _depth == 0 and _previous.count(1) != len(_previous):
+                _set_threads(_previous, one=False)
+
+
+_lock = Lock()
+_depth = 0
+_previous: list[int] = []
+"""Blocks of `one_blas_thread` that run, and the counts of threads before them. Numbers of the module: what changes in a
+class makes Python forget where it has found all else there.
+"""
 
 
 def _begin_anew() -> None:
     """In a forked process: another thread of its parent may have held the lock."""
-    one_blas_thread._lock, one_blas_thread._depth = Lock(), 0
+    global _lock, _depth
+    _lock, _depth = Lock(), 0
 
 
 os.register_at_fork(after_in_child=_begin_anew)
 
 
-@contextmanager
-def pinned_threads(count: int) -> Iterator[None]:
+class pinned_threads(AbstractContextManager[None]):  # noqa: N801  with pinned_threads(2): …
     """One BLAS thread, and up to `count` threads of our own for large work; Ctrl-C waits (`interrupts_wait`)."""
-    with interrupts_wait(), one_blas_thread():
-        if count == 1:
-            yield
-        else:
-            with allow_threads(count):
-                yield
+
+    __slots__ = ("_allowed", "_pinned", "_waiting")
+
+    def __init__(self, count: int) -> None:
+        self._allowed = None if count == 1 else allow_threads(count)
+        self._waiting, self._pinned = interrupts_wait(), one_blas_thread()
+
+    def __enter__(self) -> None:
+        self._waiting.__enter__()
+        try:
+            self._pinned.__enter__()
+        except BaseException:
+            self._waiting.__exit__()
+            raise
+        if self._allowed is not None:
+            self._allowed.__enter__()
+
+    def __exit__(self, *error: Any) -> None:
+        try:
+            if self._allowed is not None:
+                self._allowed.__exit__(*error)
+            self._pinned.__exit__()
+        finally:
+            self._waiting.__exit__()

@@ -149,8 +149,7 @@ class System:
         """Return the memory of A and of its factor to the workspace, where they come from one."""
 
 
-@dataclass(frozen=True, eq=False)
-class Residual:
+class Residual(NamedTuple):
     """r = external − internal − inertial forces; `scale` is their largest norm, inf where a law is undefined."""
 
     r: FloatArray

@@ -38,7 +38,8 @@ class Workspace:
 
     def give(self, owner: Any, kind: str, memory: Any) -> None:
         """Leave memory for the next `take`: fresh memory costs page faults. One piece of each kind is kept."""
-        self._of(owner).spare[kind] = memory
+        kept = self._kept.get(id(owner))
+        (self._of(owner) if kept is None else kept).spare[kind] = memory
 
     def once(self, owner: Any, source: Any, make: Callable[[], T]) -> T:
         """``make()``, which derives something from `source` for `owner`, computed on the first call only."""

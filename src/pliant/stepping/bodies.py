@@ -14,7 +14,7 @@ from pliant.constraints import Assembly, Constraint, RowView, assemble, detect, 
 from pliant.constraints.rocking import pushing, rocking_stiffness
 from pliant.core.arrays import transposed_product
 from pliant.core.checks import all_finite
-from pliant.core.immutable import evolve, fresh
+from pliant.core.immutable import evolve, filled
 from pliant.core.types import FloatArray, IndexArray
 from pliant.materials import Tangent
 from pliant.models.model import FirstPart, Residual, StepStart, System, Trial
@@ -97,20 +97,16 @@ class StepBodies:
         if world.timed_loads:
             controls = world.timed(controls, start.time + (scheme.elapsed if scheme.dt else scheme.interval))
         gravity = controls.get("gravity", world.gravity)
-        fixed = scheme, gravity, controls, Workspace() if workspace is None else workspace
-        before = [None] * len(world.models) if first is None else first._passed()
-        known = start.histories or (None,) * len(world.models)
-        parts = zip(world.models, start.q, start.v, before, world.supported, known, strict=True)
-        trials = [model.trial(StepStart(q, v, *fixed, *rest)) for model, q, v, *rest in parts]
-        return fresh(
-            cls,
-            world=world,
-            start=start,
-            scheme=scheme,
-            controls=controls,
-            trials=tuple(trials),
-            workspace=workspace,
-        )
+        space = Workspace() if workspace is None else workspace
+        none = (None,) * len(world.models)
+        before = none if first is None else first._passed()
+        parts = zip(world.models, start.q, start.v, before, world.supported, start.histories or none)
+        trials = [
+            model.trial(StepStart(q, v, scheme, gravity, controls, space, passed, supported, known))
+            for model, q, v, passed, supported, known in parts
+        ]
+        given = {"world": world, "start": start, "scheme": scheme, "controls": controls, "trials": tuple(trials)}
+        return filled(cls, given | {"workspace": workspace})
 
     def _passed(self) -> list[FirstPart]:
         """What the second part of a step knows of this first one."""
@@ -128,11 +124,12 @@ class StepBodies:
 
     def at(self, dx: Sequence[FloatArray]) -> StepBodies:
         """The bodies at the displacements dx from the start."""
-        return evolve(self, trials=tuple([trial.at(x) for trial, x in zip(self.trials, dx, strict=True)]))
+        return evolve(self, trials=tuple([trial.at(x) for trial, x in zip(self.trials, dx)]))
 
     def moved(self, steps: Sequence[FloatArray], scale: float = 1.0) -> StepBodies:
         """The displacement so far followed by `scale` × a step of each body; rotations by exp."""
-        return self.at([trial.moved(trial.dx, step, scale) for trial, step in zip(self.trials, steps, strict=True)])
+        pairs = zip(self.trials, steps)
+        return evolve(self, trials=tuple([trial.at(trial.moved(trial.dx, step, scale)) for trial, step in pairs]))
 
     def loaded(self, fraction: float) -> StepBodies:
         """The same at another fraction of the load increment."""
@@ -170,12 +167,16 @@ class StepBodies:
         """A and r of every body at the present displacement, and the forces in r without those of constraints. A is
         `stiffened` by the geometric stiffness of constraints, which may be negative.
         """
-        pairs = [trial.linearize(tangent) for trial in self.trials]
-        systems = [system for system, _ in pairs]
+        systems: list[System] = []
+        residuals: list[Residual] = []
+        for trial in self.trials:
+            system, residual = trial.linearize(tangent)
+            systems.append(system)
+            residuals.append(residual)
         if stiffened:
             exact = tangent is Tangent.EXACT
             self.add_geometric_stiffness(systems, exact=exact, turning=exact and not self.scheme.inertia)
-        forces = self._gathered([residual for _, residual in pairs])
+        forces = self._gathered(residuals)
         if self.fictitious is not None:
             for system, model, force in zip(systems, self.world.models, self.fictitious, strict=True):
                 system.r = system.r - np.where(model.constrained, 0.0, force)
@@ -192,7 +193,7 @@ class StepBodies:
             return
         x, theta = [trial.evaluation_point() for trial in self.trials], self.scheme.theta
         keys, slices = world.stiff_keys
-        forces = forces_of(keys, *self.last_forces)
+        forces = forces_of(keys, *self.last_forces, named=world.stiff_rows_named)
         if not exact:
             for one, own in world.stiffening:
                 for index, K in one.bounded_stiffness(x, forces[own], theta):
@@ -228,31 +229,31 @@ class StepBodies:
         """What constraints see of the step at the present displacement."""
         world, start, scheme, trials, controls = self.world, self.start, self.scheme, self.trials, self.controls
         given = controls.get("gravity")
-        return fresh(
-            RowView,
-            q=[trial.positions() for trial in trials],
-            start=start.q,
-            moved=[trial.dx for trial in trials],
-            sizes=world.sizes,
-            controls=controls,
-            time=start.time + scheme.interval,
-            dt=scheme.dt,
-            interval=scheme.interval,
-            speeds=start.v,
-            gravity=world.gravity_magnitude if given is None else float(np.linalg.norm(given)),
-            last_keys=start.keys,
-            last_lam=start.lam,
-            approach=self.approach,
-            velocity_offsets=_offsets(trials),
-            workspace=self.workspace,
-            evaluated=() if scheme.theta == 1.0 else [trial.evaluation_point() for trial in trials],
-            theta=scheme.theta,
-        )
+        own = {
+            "q": [trial.positions() for trial in trials],
+            "start": start.q,
+            "moved": [trial.dx for trial in trials],
+            "sizes": world.sizes,
+            "controls": controls,
+            "time": start.time + scheme.interval,
+            "dt": scheme.dt,
+            "interval": scheme.interval,
+            "speeds": start.v,
+            "gravity": world.gravity_magnitude if given is None else float(np.linalg.norm(given)),
+            "last_keys": start.keys,
+            "last_lam": start.lam,
+            "approach": self.approach,
+            "velocity_offsets": _offsets(trials),
+            "workspace": self.workspace,
+            "evaluated": () if scheme.theta == 1.0 else [trial.evaluation_point() for trial in trials],
+            "theta": scheme.theta,
+        }
+        return filled(RowView, own)
 
     def views(self, session_count: int) -> list[RowView]:
         """`view` for each constraint of the world, with what it remembers, and for `session_count` others."""
         view, known = self.view(), self.start.memories
-        if self.recent is None and not any([memory is not None for memory in known]):
+        if self.recent is None and not _any_known(known):
             return [view] * (len(self.world.constraints) + session_count)
         known = known or (None,) * len(self.world.constraints)
         if self.recent is not None:
@@ -261,8 +262,8 @@ class StepBodies:
                 for constraint, now, before in zip(self.world.constraints, self.recent, known, strict=False)
             )
         return [
-            *(view if memory is None else evolve(view, memory=memory) for memory in known),
-            *(view for _ in range(session_count)),
+            *[view if memory is None else evolve(view, memory=memory) for memory in known],
+            *[view] * session_count,
         ]
 
     def assembled(self, more: Sequence[Constraint] = ()) -> Assembly:
@@ -283,7 +284,7 @@ class StepBodies:
             keys, memories = assembly.rows.key, assembly.memories[: len(world.constraints)]
         positions = tuple([trial.positions() for trial in self.trials])
         histories = tuple([trial.history() for trial in self.trials]) if world.remembers else ()
-        for trial, q in zip(self.trials, positions, strict=True):
+        for trial, q in zip(self.trials, positions):
             trial.accept(q)
         time = self.start.time + self.scheme.interval
         return State.of(world, time, positions, self.end_velocities(), lam, keys, memories, histories)
@@ -300,10 +301,20 @@ class StepBodies:
         return Forces(r, parts[0].scale if len(parts) == 1 else max([part.scale for part in parts]))
 
 
+def _any_known(memories: Sequence[Any]) -> bool:
+    """Whether a constraint remembers anything."""
+    for memory in memories:  # noqa: SIM110  a generator takes longer
+        if memory is not None:
+            return True
+    return False
+
+
 def _offsets(trials: Sequence[Trial]) -> Sequence[FloatArray | None]:
     """v⁺ − dx/h of the bodies, m/s; empty where all are zero."""
-    offsets = [trial.velocity_offset for trial in trials]
-    return offsets if any([each is not None for each in offsets]) else ()
+    for trial in trials:
+        if trial.velocity_offset is not None:
+            return [each.velocity_offset for each in trials]
+    return ()
 
 
 def _norm(x: FloatArray) -> float:

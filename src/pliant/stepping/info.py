@@ -11,7 +11,7 @@ import numpy as np
 
 from pliant.constraints import Assembly
 from pliant.core.errors import InputError
-from pliant.core.immutable import fresh
+from pliant.core.immutable import filled
 from pliant.core.one_line import one_line
 from pliant.core.status import Status
 from pliant.core.types import FloatArray
@@ -241,17 +241,16 @@ class StepInfo:
 def finish(step: Step, status: Status, **more: Any) -> tuple[State, StepInfo]:
     """The state that a step leads to, and what it reports; `more` are further fields of the report."""
     advanced = step.advanced()
-    info = fresh(
-        StepInfo,
-        status=status,
-        iterations=step.iterations,
-        linear_residual=step.linear_residual,
-        stage_times=step.timers.seconds,
-        step=step,
-        advanced=advanced,
-        tangents_projected=step.projected,
-        inverse=step.report,
-        lam=step.lam,
+    own = {
+        "status": status,
+        "iterations": step.iterations,
+        "linear_residual": step.linear_residual,
+        "stage_times": step.timers.seconds,
+        "step": step,
+        "advanced": advanced,
+        "tangents_projected": step.projected,
+        "inverse": step.report,
+        "lam": step.lam,
         **more,
-    )
-    return advanced, info
+    }
+    return advanced, filled(StepInfo, own)

@@ -151,7 +151,7 @@ def in_full(correction: Correction) -> Step:
 
 def inverts(bodies: StepBodies) -> bool:
     """Whether a body has inverted elements that had none at the start of the step."""
-    for trial, start in zip(bodies.trials, bodies.start.q, strict=True):
+    for trial, start in zip(bodies.trials, bodies.start.q):
         if trial.is_inverted() and not trial.model.is_inverted(start):
             return True
     return False

@@ -26,7 +26,7 @@ from pliant.constraints import condense as condense_rows
 from pliant.constraints import detect as detect_contacts
 from pliant.core.checks import all_finite
 from pliant.core.errors import ConvergenceError, SingularError
-from pliant.core.immutable import evolve, fresh
+from pliant.core.immutable import evolve, filled
 from pliant.core.interrupts import answer_interrupts
 from pliant.core.status import Status
 from pliant.core.threads import divided
@@ -195,7 +195,7 @@ def begin(
     if not scheme.interval:
         refuse_rates([*values, *getattr(solver, "actuators", ())])
     bodies = StepBodies.begin(world, state, scheme, values, workspace)
-    return fresh(Step, bodies=bodies, session=session, timers=StageTimers(), lam=_NO_FORCES)
+    return filled(Step, {"bodies": bodies, "session": session, "timers": StageTimers(), "lam": _NO_FORCES})
 
 
 def detect(step: Step) -> Detection | None:
@@ -205,7 +205,7 @@ def detect(step: Step) -> Detection | None:
         return None
     began = perf_counter()
     views = step.bodies.views(len(step.session.constraints))
-    found = (None,) * len(constraints) if step.kept is not None else detect_contacts(constraints, views)
+    found = detect_contacts(constraints, views) if step.kept is None else (None,) * len(constraints)
     step.timers.since("detect", began)
     return Detection(constraints, views, found)
 
@@ -269,7 +269,7 @@ def solve(step: Step, factorization: Factorization) -> FreeMotion:
     """
     systems, factors = factorization.linearization.systems, factorization.factors
     began = perf_counter()
-    free = [factor.motion(system.r) for factor, system in zip(factors, systems, strict=True)]
+    free = [factor.motion(system.r) for factor, system in zip(factors, systems)]
     if not all([motion.finite for motion in free]):
         raise _diverged("the motion without constraint forces")
     if factorization.linearization.regularization is not None:
@@ -304,7 +304,7 @@ def correct(
     bodies, session, report = step.bodies, step.session, step.report
     lam = _NO_FORCES
     met, rest = Status.CONVERGED, 0.0
-    reactions = None if assembly is not None else bodies.reactions
+    reactions = bodies.reactions if assembly is None else None
     moved: Sequence[tuple[int, FloatArray]] = ()
     if condensation is not None and assembly is not None:
         condensed = Condensed(bodies, assembly, factorization.factors, condensation, factorization.observed)
@@ -314,27 +314,27 @@ def correct(
     began = perf_counter()
     solved = _solved(linearization.systems, free, condensation, assembly, lam)
     if condensation is not None and assembly is not None:
-        reactions = fresh(Reactions, assembly=assembly, lam=lam, shapes=step.world.shapes)
+        reactions = filled(Reactions, {"assembly": assembly, "lam": lam, "shapes": step.world.shapes})
     for index, motion in moved:
         x, error, total = solved[index]
         solved[index] = x + motion, error if all_finite(motion) else inf, total
-    for system, factor in zip(linearization.systems, factorization.factors, strict=True):
+    for system, factor in zip(linearization.systems, factorization.factors):
         system.release(factor)
     step.timers.since("correct", began)
-    done = evolve(
-        step,
-        bodies=bodies if reactions is bodies.reactions else evolve(bodies, reactions=reactions),
-        session=session,
-        assembly=assembly,
-        lam=lam,
-        dx=tuple([x for x, _, _ in solved]),
-        report=report,
-        iterations=step.iterations + 1,
-        projected=step.projected + factorization.projected,
-        linear_residual=linear_residual(solved),
-        constraint_status=met,
-        constraint_residual=rest,
-    )
+    found = {
+        "bodies": bodies if reactions is bodies.reactions else evolve(bodies, reactions=reactions),
+        "session": session,
+        "assembly": assembly,
+        "lam": lam,
+        "dx": tuple([x for x, _, _ in solved]),
+        "report": report,
+        "iterations": step.iterations + 1,
+        "projected": step.projected + factorization.projected,
+        "linear_residual": linear_residual(solved),
+        "constraint_status": met,
+        "constraint_residual": rest,
+    }
+    done = filled(Step, {**step.__dict__, **found})
     return Correction(done, linearization.forces, linearization.round_off)
 
 
@@ -382,8 +382,8 @@ def _solved(
 ) -> list[Solved]:  # fmt: skip
     """dx of every body under the forces λ of its rows, with the squares of its `linear_residual`."""
     if condensation is None or assembly is None:
-        return [motion.checked(system, motion.dx, None, lam) for motion, system in zip(free, systems, strict=True)]
-    parts = zip(free, systems, condensation.motions, assembly.rows.H, strict=True)
+        return [motion.checked(system, motion.dx, None, lam) for motion, system in zip(free, systems)]
+    parts = zip(free, systems, condensation.motions, assembly.rows.H)
     return [
         motion.checked(system, motion.dx, H, lam) if rows is None else rows.solved(system, H, lam)
         for motion, system, rows, H in parts

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -61,11 +62,16 @@ def _check_frames(name: str, q: Any) -> None:
         raise InputError(f"positions of {name!r} must have rotation matrices behind the points, these are none")
 
 
-def check_belongs(state: State, world: World) -> None:
-    """An error where `state` is not one of `world`: the same object, or one compiled from an equal scene."""
+@cache
+def _state_type() -> type[State]:
     from pliant.world.state import State  # as a module it imports this one
 
-    if not isinstance(state, State):
+    return State
+
+
+def check_belongs(state: State, world: World) -> None:
+    """An error where `state` is not one of `world`: the same object, or one compiled from an equal scene."""
+    if not isinstance(state, _state_type()):
         raise InputError(f"a step starts from a state, such as world.initial_state(), got {type(state).__name__}")
     if state.world is world:
         return

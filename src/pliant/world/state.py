@@ -11,7 +11,7 @@ import numpy as np
 from pliant.core.checks import finite_array
 from pliant.core.declared import declared
 from pliant.core.errors import InputError
-from pliant.core.immutable import KeepsArraysReadOnly, fresh
+from pliant.core.immutable import KeepsArraysReadOnly, filled
 from pliant.core.one_line import short
 from pliant.core.types import FloatArray, IndexArray
 from pliant.models.body import Model
@@ -59,7 +59,8 @@ class State(KeepsArraysReadOnly):
         for history in histories:
             if history is not None:
                 history.setflags(write=False)
-        return fresh(cls, world=world, time=time, q=q, v=v, lam=lam, keys=keys, memories=memories, histories=histories)
+        own = {"world": world, "time": time, "q": q, "v": v, "lam": lam}
+        return filled(cls, {**own, "keys": keys, "memories": memories, "histories": histories})
 
     def __repr__(self) -> str:
         return f"State(time={self.time:g} s, {self.world!r})"

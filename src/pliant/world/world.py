@@ -172,6 +172,11 @@ class World(KeepsArraysReadOnly):
         return np.concatenate(keys), tuple(slice(a, b) for a, b in pairwise(ends))
 
     @cached_property
+    def stiff_rows_named(self) -> bool:
+        """Whether all `stiff_keys` identify a row."""
+        return bool((self.stiff_keys[0] >= 0).all())
+
+    @cached_property
     def remembers(self) -> bool:
         """Whether materials of some bodies have a memory."""
         return any(model.remembers for model in self.models)

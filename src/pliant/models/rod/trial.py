@@ -73,6 +73,7 @@ class RodTrial(SlenderTrial):
         self._symmetric = scheme.theta == 1.0 and not (model.loads and self._moments.any())
         self._kept: dict[float, tuple[FloatArray, Sweep]] = {}
         self._tests = (1.0,) if scheme.theta == 1.0 else GAUSS  # fractions at which strains are tested, of equal weight
+        self._target = model.prescribed(controls)
         self._base_stays = model.base_is_open or _same(self._q[:4], self._target)
         self._still = self.dx
         self._in_one_call = bool(scheme.inertia) and scheme.theta == 1.0 and model.is_small and model.is_supported
@@ -82,11 +83,6 @@ class RodTrial(SlenderTrial):
             self._stiffness, self._rest = self._recalled[0].reshape(-1, 3), model.rest.copy()
             self._rest[4:] += self._recalled[1].reshape(-1, 3)
         self._ended: list[tuple[FloatArray, FloatArray, FloatArray]] = []
-
-    @cached_property
-    def _target(self) -> FloatArray:
-        """Prescribed pose (4, 3) of the base."""
-        return self.model.prescribed(self._controls)
 
     @property
     def _moments(self) -> FloatArray:

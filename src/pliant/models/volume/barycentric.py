@@ -88,10 +88,11 @@ class BarycentricMap(PointMap):
         return lengths, csr(values, columns, starts, (len(lengths), 3 * self.node_count))
 
     def shortening(self, q: FloatArray, order: IntArray, fixed: FloatArray) -> tuple[float, sparse.csr_matrix]:
-        """Length L of a path through the points, m, and −∂L/∂q (1, 3n), in one pass."""
+        """Length L of a path through the points, m, and −∂L/∂q (1, 3n), in one pass; `order` and `fixed` read-only."""
         columns, ends = self._all_columns
         values = np.empty(len(columns))
-        length = _path_shortening(frozen(q), *self.means, frozen(order), frozen(fixed), values)
+        length = _path_shortening(frozen(q), *self.means, order, fixed, values)
+        values.setflags(write=False)  # kernels read it twice
         return length, csr(values, columns, ends, (1, 3 * self.node_count))
 
     def pull_back(self, q: FloatArray, H: sparse.csr_matrix) -> sparse.csr_matrix:

@@ -105,14 +105,14 @@ class BlockSystem(System):
 
     def error_squares(self, x: FloatArray, H: Any, lam: FloatArray) -> tuple[float, float]:
         """‖A x − r − Hᵀλ‖² and ‖r‖² + ‖Hᵀλ‖² over the free unknowns; H is None where there are no rows."""
-        found: tuple[float, float] = error_squares(*self.equation(H), frozen(lam), x.reshape(-1))
+        entries = _NO_ROWS if H is None else (frozen(H.indptr), frozen(H.indices), frozen(H.data))
+        found: tuple[float, float] = error_squares(*self.equation(entries), frozen(lam), x.reshape(-1))
         return found
 
-    def equation(self, H: Any) -> tuple[Any, ...]:
-        """A, which unknowns are constrained, r and the rows H (None where there are none), as kernels take them."""
+    def equation(self, entries: tuple[Any, ...]) -> tuple[Any, ...]:
+        """A, which unknowns are constrained, r and the `entries` of rows H, read-only, as kernels take them."""
         model, pattern = self.model, self.model.pattern
-        rows = _NO_ROWS if H is None else (frozen(H.indptr), frozen(H.indices), frozen(H.data))
-        return pattern.indptr, pattern.indices, self.values, model.constrained_flat, self.r.reshape(-1), *rows
+        return pattern.indptr, pattern.indices, self.values, model.constrained_flat, self.r.reshape(-1), *entries
 
     def add_stiffness(self, K: GeometricStiffness) -> None:
         """A += K."""

@@ -140,6 +140,7 @@ class Divisions:
 
     def __call__(self, split: Any) -> DividedPoints:
         """The points of `split`, None: all of them, as they are assembled."""
-        if split not in self._made:
-            self._made[split] = DividedPoints.of(*self.own(split), *self._fixed)
-        return self._made[split]
+        found = self._made.get(split)
+        if found is None:
+            found = self._made[split] = DividedPoints.of(*self.own(split), *self._fixed)
+        return found

@@ -154,9 +154,7 @@ class VolumeModel(BlockModel):
     def contact_shape(self, exclude: Any = None) -> ContactShape:
         """The triangles of its surface, without those with a node in the region `exclude`."""
         triangles = self.mesh.surface().triangles
-        region = None
-        if exclude is not None:
-            region = ~exclude.select(self.spec.mesh.points)[triangles].any(axis=1)
+        region = None if exclude is None else ~exclude.select(self.spec.mesh.points)[triangles].any(axis=1)
         surface = CollisionSurface.build(triangles, self.rest, region=region)
         return ContactShape(NodeMap(), surface.nodes, surface, shells=self._shells())
 
@@ -198,8 +196,13 @@ class VolumeModel(BlockModel):
         return not np.isin(self.laws, LINEAR_LAWS).all()
 
     def is_inverted(self, q: FloatArray) -> bool:
-        """Whether elements are inverted or flat, as some laws allow; small strain knows no inversion."""
-        return np.count_nonzero(self.laws) > 0 and self.least_volume_ratio(q) <= FLAT
+        """Whether elements are inverted or flat, as some laws allow."""
+        return self.may_invert and self.least_volume_ratio(q) <= FLAT
+
+    @cached_property
+    def may_invert(self) -> bool:
+        """Whether some of its laws know the volume of an element: small strain knows no inversion."""
+        return bool(np.any(self.laws))
 
     def least_volume_ratio(self, q: FloatArray) -> float:
         """The smallest det F over the integration points; ≤ 0 where some part is turned inside out."""
@@ -225,10 +228,8 @@ class VolumeModel(BlockModel):
 
     def flips(self, q: FloatArray, x: FloatArray) -> bool:
         """Whether a hyperelastic element is flattened on the straight path from q to x, (n, 3), m."""
-        if not self.has_barrier:
-            return False
         p = self.points
-        return bool(flips(writable(q), writable(x), p.nodes, p.ptr, p.gradients))
+        return self.has_barrier and bool(flips(writable(q), writable(x), p.nodes, p.ptr, p.gradients))
 
     def split_at(self, q: FloatArray) -> Split | None:
         """The patches whose volume the energy at q is a function of; None where points are integrated one by one."""
@@ -305,17 +306,17 @@ class VolumeModel(BlockModel):
             values[:] = 0.0
             self.mass.add_to(values, mass)
         x = writable(q)
-        warped, mode = self.warps(tangent), int(Tangent.EXACT if tangent is Tangent.WARPED else tangent)
+        warped = self.warps(tangent)
 
         def add(some: PointSet, into: FloatArray, first: bool) -> tuple[float, FloatArray]:
             inertia = self.pattern.diagonal, self.mass.nodal if lumped and first else _NO_MASS, mass
             if not warped:  # a warped tangent has no meaning for the other laws
                 if lumped and first:
                     assembly.set_mass(into, *inertia)
-                push = np.zeros(self.rest.shape)
+                push, mode = np.zeros(x.shape), int(Tangent.EXACT if tangent is Tangent.WARPED else tangent)
                 given = x, *some.points, self.laws, self.table, mode, some.positions, stiffness
                 return assembly.assemble(*given, into, push), push
-            push = np.empty(self.rest.shape)
+            push = np.empty(x.shape)
             rest = some.positions, stiffness, *inertia, into, push
             if some.cells is None:
                 return assembly.assemble_corotated(x, *some.points, self.laws, self.table, *rest), push
@@ -364,9 +365,7 @@ class VolumeModel(BlockModel):
 
     def external_forces(self, q: FloatArray, gravity: FloatArray, values: Mapping[Any, Any]) -> FloatArray:
         """Forces (n, 3), N, of gravity and loads at q, without their potential."""
-        if self.pressure_loads:
-            return self.external(q, gravity, values)[1]
-        return self._dead_forces(gravity, values)
+        return self.external(q, gravity, values)[1] if self.pressure_loads else self._dead_forces(gravity, values)
 
     def loads(self, q: FloatArray, values: Mapping[Any, Any]) -> FloatArray:
         """Forces (n, 3), N, of loads at q without gravity; empty where there are none."""

@@ -14,6 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from pliant.core.arrays import frozen
+from pliant.core.immutable import filled
 from pliant.core.kernels import kernel
 from pliant.core.types import FloatArray, IndexArray, IntArray
 from pliant.mesh import Mesh
@@ -103,8 +104,7 @@ class SegmentStiffness(GeometricStiffness):
 class PathStiffness(SegmentStiffness):
     """`segments` of a path (`BarycentricMap.segments`) under one `tension` (N): across = tension / length."""
 
-    def __init__(self, segments: Segments, path: tuple[Any, ...]) -> None:
-        self.__dict__.update(segments=segments, _path=path)
+    _path: tuple[Any, ...]
 
     def add_to(self, matrix: FloatArray) -> None:
         """Add K to the blocks (b, 3, 3) of a volume, in one call."""
@@ -251,7 +251,8 @@ class VolumePieces(Pieces):
         """Blocks of the nodes of each segment, where all segments of the path end in the volume."""
         if not self.joins(fixed):
             return None
-        return PathStiffness(self.segments, (frozen(q), *self.map.means, order, fixed, tension, *bound))
+        path = (frozen(q), *self.map.means, order, fixed, tension, *bound)
+        return filled(PathStiffness, {"segments": self.segments, "_path": path})
 
 
 @dataclass(frozen=True, eq=False)

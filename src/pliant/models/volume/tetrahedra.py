@@ -1,8 +1,8 @@
 """The warped tangent of corotated tetrahedra, eight at a time.
 
 The same sums as `assembly.assemble_corotated`, for points of four nodes and one law: gradients lie by lanes, so that
-forces and blocks of eight cells are vector code, and only their addition into the global arrays goes cell by cell. All
-scratch is one array with fixed offsets, of which LLVM knows that its parts do not overlap.
+forces and blocks of eight cells are vector code, and only their addition into the global arrays goes cell by cell
+(`models.volume.lanes`). All scratch is one array with fixed offsets, of which LLVM knows that its parts do not overlap.
 """
 
 from __future__ import annotations
@@ -15,14 +15,18 @@ from pliant.core.kernels import inline, kernel
 from pliant.core.types import FloatArray, IntArray
 from pliant.materials.laws import COROTATED, SHEAR, VOLUME
 from pliant.materials.rotations import LANES, polar_lanes
+from pliant.models.volume.lanes import add_eight, by_cell
 from pliant.models.volume.points import Points
 
 _PAIRS = 10
 """Blocks of a tetrahedron, its lower pairs of nodes."""
 _G, _X, _F, _R, _TURNED, _FORCE = 0, 96, 192, 264, 336, 432
 _MODULI, _BLOCKS = 528, 552
-_SCRATCH = _BLOCKS + 9 * _PAIRS * LANES
-"""Offsets in the scratch: gradients and positions of the nodes, F, R, turned gradients, forces, moduli, blocks."""
+_BY_CELL = _BLOCKS + 9 * _PAIRS * LANES
+_SCRATCH = _BY_CELL + 8 * _PAIRS * LANES
+"""Offsets in the scratch: gradients and positions of the nodes, F, R, turned gradients, forces, moduli, blocks, and
+their first eight entries by cell.
+"""
 
 
 class Tetrahedra(NamedTuple):
@@ -100,6 +104,8 @@ def assemble_tetrahedra(q, nodes, gradients, moduli, positions, scale, diagonal,
         _block(S, scale, 3, 1, 7)
         _block(S, scale, 3, 2, 8)
         _block(S, scale, 3, 3, 9)
+        for pair in range(_PAIRS):
+            by_cell(S, _BLOCKS + 9 * LANES * pair, _BY_CELL + 8 * pair, 8 * _PAIRS)
         for lane in range(min(LANES, count - first)):
             cell = first + lane
             for a in range(4):
@@ -107,11 +113,9 @@ def assemble_tetrahedra(q, nodes, gradients, moduli, positions, scale, diagonal,
                 for i in range(3):
                     f[i] += S[_FORCE + LANES * (3 * a + i) + lane]
             for pair in range(_PAIRS):
-                K = values[positions[_PAIRS * cell + pair]]
-                at = _BLOCKS + 9 * LANES * pair + lane
-                for i in range(3):
-                    for j in range(3):
-                        K[i, j] += S[at + LANES * (3 * i + j)]
+                block = positions[_PAIRS * cell + pair]
+                add_eight(values, 9 * block, S, _BY_CELL + 8 * (_PAIRS * lane + pair))
+                values[block, 2, 2] += S[_BLOCKS + 9 * LANES * pair + 8 * LANES + lane]
     return energy
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pliant.core.arrays import frozen
-from pliant.core.immutable import evolve
+from pliant.core.immutable import evolve, filled
 from pliant.core.types import FloatArray
 from pliant.materials import Tangent
 from pliant.models.model import GeometricStiffness, Residual, StepStart, Trial
@@ -158,7 +158,7 @@ class VolumeTrial(NodalTrial):
         pass gives both of them and the positions.
         """
         model, scheme = self.model, self._scheme
-        if not np.count_nonzero(model.laws):  # small strain knows no inversion
+        if not model.may_invert:
             return False
         if scheme.memory or self._rotation is not None or self._first is not None or self.still:
             return super().is_inverted()
@@ -192,11 +192,13 @@ class VolumeTrial(NodalTrial):
         stiffness = scheme.theta + rate if once else scheme.theta
         if self._widening is None:
             energy, internal = model.assemble(x, mass=mass, stiffness=stiffness, tangent=tangent, values=values)
-            self._soften(x, tangent, values, internal)
+            if self._softened is not None:
+                self._soften(x, tangent, values, internal)
         else:
             S, wide = self._widening, widened(x, self._widening, model.mass)
             energy, internal = model.assemble(wide, mass=0.0, stiffness=stiffness, tangent=tangent, values=values)
-            self._soften(wide, tangent, values, internal)
+            if self._softened is not None:
+                self._soften(wide, tangent, values, internal)
             values[:] = S @ values @ S
             model.mass.add_to(values, mass)
             internal = without_moment(internal @ S, x, model.mass.nodal)
@@ -215,13 +217,14 @@ class VolumeTrial(NodalTrial):
             constrained_dx = self._motion_left()
             r = residual.r - BlockMatrix(model.pattern, values).matvec(constrained_dx)
             free = np.where(model.constrained, 0.0, r)
-        return VolumeSystem(model, values, free, constrained_dx, self.workspace, warped), residual
+        own = {"model": model, "values": values, "r": free, "constrained_dx": constrained_dx, "warped": warped}
+        return filled(VolumeSystem, {**own, "workspace": self.workspace}), residual
 
     def _soften(self, x: FloatArray, tangent: Tangent, values: FloatArray, force: FloatArray) -> None:
         """Add the softening at x (n, 3), m, to the blocks `values` (b, 3, 3) of the matrix and to `force` (n, 3), N."""
-        if self._softened is not None:
-            kind = tangent if tangent is not Tangent.WARPED or self.model.warps(tangent) else Tangent.EXACT
-            self._softened.add(x, self._scheme.theta, kind, values, force)
+        assert self._softened is not None
+        kind = tangent if tangent is not Tangent.WARPED or self.model.warps(tangent) else Tangent.EXACT
+        self._softened.add(x, self._scheme.theta, kind, values, force)
 
     def _moves(self) -> bool:
         """Whether the displacement is not zero."""

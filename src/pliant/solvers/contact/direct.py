@@ -14,6 +14,7 @@ from math import inf, isfinite, sqrt
 import numpy as np
 
 from pliant.core.arrays import frozen
+from pliant.core.immutable import fresh
 from pliant.core.kernels import inline, kernel
 from pliant.core.status import Status
 from pliant.solvers.contact.elimination import RIGID, SINGULAR, UNSYMMETRIC
@@ -34,7 +35,12 @@ def solve_direct(p: MixedProblem, tolerance: float = 1e-8, negligible: float = 1
     laws = frozen(p.law), frozen(p.mu), frozen(p.lower), frozen(p.upper), frozen(p.target)
     W = frozen(p.W if p.W.flags.c_contiguous else np.ascontiguousarray(p.W))
     solved, residual, gap, iterations = _solve(W, frozen(p.delta_free), *laws, tolerance, negligible, lam, delta)
-    return ComplementarityResult(lam, delta, Status.CONVERGED, residual, gap, iterations) if solved else None
+    if not solved:
+        return None
+    return fresh(
+        ComplementarityResult, solution=lam, delta=delta, status=Status.CONVERGED, residual=residual, gap=gap,
+        iterations=iterations,
+    )  # fmt: skip
 
 
 @kernel

@@ -20,7 +20,7 @@ import numpy as np
 
 from pliant.core.checks import finite_array
 from pliant.core.errors import InputError
-from pliant.core.immutable import fresh
+from pliant.core.immutable import filled
 from pliant.core.kernels import inline, kernel
 from pliant.core.types import FloatArray
 from pliant.solvers.inverse.quadratic import FREE, limits, symmetric
@@ -98,14 +98,8 @@ class QpccProblem:
         row_upper: FloatArray,
     ) -> QpccProblem:  # fmt: skip
         """The problem of a `table` that is known to fit; its parts are views of it."""
-        na, nr, nc = len(G), len(row_lower), table.shape[1] - len(G) - 1
-        by_x, alone, by_y = table[:, :na], table[:, na], table[:, na + 1 :]
-        made = fresh(
-            cls, E_a=by_x[nc + nr :], E_c=by_y[nc + nr :], e=alone[nc + nr :], G=G, x_lower=x_lower, x_upper=x_upper,
-            R_a=by_x[nc : nc + nr], R_c=by_y[nc : nc + nr], r=alone[nc : nc + nr], row_lower=row_lower,
-            row_upper=row_upper, C_a=by_x[:nc], W_cc=by_y[:nc], c=alone[:nc], table=table,
-        )  # fmt: skip
-        return made
+        own = {"table": table, "G": G, "x_lower": x_lower, "x_upper": x_upper}
+        return filled(_OfTable, {**own, "row_lower": row_lower, "row_upper": row_upper})
 
     @property
     def actuator_count(self) -> int:
@@ -139,6 +133,26 @@ class QpccProblem:
         """w = C_a x + W_cc y + c, m, (nc,); x (na,) and y (nc,) in N."""
         w: FloatArray = self.C_a @ x + self.W_cc @ y + self.c
         return w
+
+
+class _OfTable(QpccProblem):
+    """A problem given by its table; the parts are made when one is first asked for, which most steps do not."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in _PARTS:
+            raise AttributeError(name)
+        table, na, nr = self.table, len(self.G), len(self.row_lower)
+        nc = table.shape[1] - na - 1
+        by_x, alone, by_y = table[:, :na], table[:, na], table[:, na + 1 :]
+        contacts, rows, effectors = slice(nc), slice(nc, nc + nr), slice(nc + nr, None)
+        self.__dict__.update(
+            C_a=by_x[contacts], c=alone[contacts], W_cc=by_y[contacts], R_a=by_x[rows], r=alone[rows], R_c=by_y[rows],
+            E_a=by_x[effectors], e=alone[effectors], E_c=by_y[effectors],
+        )  # fmt: skip
+        return self.__dict__[name]
+
+
+_PARTS = frozenset(("C_a", "c", "W_cc", "R_a", "r", "R_c", "E_a", "e", "E_c"))
 
 
 @dataclass(frozen=True, eq=False)

@@ -58,7 +58,7 @@ class HalfSolvedMotion(Motion):
         forward_rows(
             symbolic.layout, symbolic.pattern.block, symbolic.position, factor.panels, *entries, self._y, Y, W, delta
         )
-        return HalfSolvedRows(self, Y)
+        return HalfSolvedRows(self, Y, entries)
 
     def under(self, Y: FloatArray, lam: FloatArray) -> FloatArray:
         """L⁻ᵀ (y + Σ λᵢ Yᵢ), of the shape of r."""
@@ -74,10 +74,12 @@ class HalfSolvedMotion(Motion):
         solve_rows(*given, *H, lam, self._y, x.reshape(-1))
         return x
 
-    def solved(self, Y: FloatArray, system: Any, H: Any, lam: FloatArray) -> Solved:
-        """The same, and how far it is from solving the `system` with the forces of rows H, in one call."""
-        x = np.zeros(self._shape)
-        error, total = backward_with_error(*self._known_half(), Y, *system.equation(H), frozen(lam), x.reshape(-1))
+    def solved(self, Y: FloatArray, system: Any, entries: tuple[Any, ...], lam: FloatArray) -> Solved:
+        """The same, and how far it is from solving the `system` with the forces of rows of these `entries`, in one
+        call.
+        """
+        x, A = np.zeros(self._shape), system.equation(entries)
+        error, total = backward_with_error(*self._known_half(), Y, *A, frozen(lam), x.reshape(-1))
         return x, error, total
 
     def _known_half(self) -> tuple[Any, ...]:
@@ -108,9 +110,9 @@ class HalfSolvedMotion(Motion):
 class HalfSolvedRows(RowMotion):
     """The motion of a body under its rows, of which Y = L⁻¹ Hᵀ is known."""
 
-    def __init__(self, motion: HalfSolvedMotion, Y: FloatArray) -> None:
+    def __init__(self, motion: HalfSolvedMotion, Y: FloatArray, entries: tuple[Any, ...]) -> None:
         self.motion: HalfSolvedMotion = motion
-        self._Y = Y
+        self._Y, self._entries = Y, entries
 
     def under(self, lam: FloatArray) -> FloatArray:
         """A⁻¹ (r + Hᵀ λ)."""
@@ -118,7 +120,7 @@ class HalfSolvedRows(RowMotion):
 
     def solved(self, system: Any, H: Any, lam: FloatArray) -> Solved:
         """Dx of row forces λ (rows,) of all rows H, and how far it is from solving the `system`."""
-        return self.motion.solved(self._Y, system, H, lam)
+        return self.motion.solved(self._Y, system, self._entries, lam)
 
 
 class ManyRows(RowMotion):
