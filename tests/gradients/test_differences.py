@@ -82,6 +82,7 @@ def test_many_random_scenes(seed):
     check(cases.chamber, seed, 4, cases.EULER, cases.CHAMBER_STEPS, growth=bool(seed % 2))
     check(cases.on_floor, seed, 6, cases.EULER, cases.FLOOR_STEPS, mu=(0.02, 0.3, 0.9)[seed % 3])
     check(cases.rigid, seed, 6, cases.EULER, cases.RIGID_STEPS, shape=("box", "ball")[seed % 2])
+    check(cases.pressed, seed, 6, cases.EULER, cases.FLOOR_STEPS, 1e-5, other=("sphere", "soft", "ball")[seed % 3])
 
 
 def test_a_cable_from_a_volume_to_a_rigid_body():
@@ -92,3 +93,16 @@ def test_a_cable_from_a_volume_to_a_rigid_body():
     for name, size in sizes.items():
         wanted = cases.difference(lambda s, name=name: cases.towed(3, 4, **{name: s}).value(cases.EULER), size)
         assert found[name] == pytest.approx(wanted, rel=1e-6), name
+
+
+@pytest.mark.parametrize(("other", "mu"), [("sphere", 0.3), ("cylinder", 0.0), ("soft", 0.0), ("ball", 0.3)])
+def test_contacts_whose_planes_turn(other, mu):
+    """Planes of contact that follow the nodes of soft bodies, also where they land and where a body rolls on them."""
+    seed = {"sphere": 1, "cylinder": 1, "soft": 1, "ball": 1}[other]
+    check(cases.pressed, seed, 3, cases.EULER, cases.FLOOR_STEPS, other=other, mu=mu)
+
+
+def test_a_cable_between_two_volumes():
+    sizes = {"young": 50, "command": 1e-5, "gravity": 1e-3}
+    check(cases.roped, 0, 3, cases.EULER, sizes)
+    at_rest(cases.roped, 0, ("young", "command", "gravity"), sizes)

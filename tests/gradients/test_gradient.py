@@ -117,15 +117,6 @@ def test_materials_with_memory_and_free_bodies_are_refused_by_name():
         pl.gradient(scene.compile(), EULER, pl.losses.Energy(free), parameters=[pl.parameters.Gravity()], until=0.02)
 
 
-def test_contacts_whose_planes_turn_are_refused():
-    scene, body = bar(gravity=(0, 0, -9.81))
-    ball = scene.add(pl.Obstacle.sphere(radius=0.02, center=(0.09, 0.011, -0.0205)))
-    scene.collide(body, ball)
-    loss = pl.losses.Position((body, np.array([0.1, 0.01, 0.01])), (0, 0, 0))
-    with pytest.raises(pl.InputError, match="do not know how rows turn"):
-        pl.gradient(scene.compile(), EULER, loss, parameters=[pl.parameters.Gravity()], until=0.05)
-
-
 def test_a_slack_cable_has_no_derivative_and_a_bound_one_neither():
     scene, body = bar()
     path = [(0.01, 0.01, 0.003), (0.09, 0.01, 0.003)]
@@ -154,25 +145,6 @@ def test_the_chambers_of_two_bodies_do_not_mix():
     found = pl.gradient(world, pl.QuasiStatic(tolerance=1e-12), loss, parameters=named, control=control)
     assert found[named[0]] != 0.0
     assert found[named[1]] == 0.0
-
-
-def test_a_cable_between_two_volumes_is_refused():
-    scene, first = bar()
-    second = scene.add(
-        pl.Volume(
-            pl.mesh.box((0.1, 0.02, 0.02), (4, 1, 1)),
-            pl.materials.Corotated(young=1e5, poisson=0.4, density=1e3),
-            clamp=pl.regions.plane(axis="x", at=0.0),
-        ),
-        position=(0, 0, 0.05),
-    )
-    cable = scene.add(pl.Cable((first, second), [(0.08, 0.01, 0.01), (0.09, 0.01, 0.01)], name="rope"))
-    loss = pl.losses.Position((first, np.array([0.1, 0.01, 0.01])), (0, 0, 0))
-    with pytest.raises(pl.InputError, match="do not know how rows turn with volumes here, among 'rope'"):
-        pl.gradient(
-            scene.compile(), EULER, loss, parameters=[pl.parameters.Control(cable)],
-            control=[{cable: pl.Displacement(0.005)}],
-        )  # fmt: skip
 
 
 def test_reduced_worlds_are_refused():

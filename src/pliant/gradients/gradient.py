@@ -105,7 +105,7 @@ class _Adjoint:
 
     def __init__(self, world: World, stepper: Any, loss: Loss | Custom, plan: Plan, stretch: int) -> None:
         self._world, self._stepper, self._loss, self._plan, self._stretch = world, stepper, loss, plan, stretch
-        self._checked: set[int] = set()
+        self._decided: dict[int, bool] = {}
 
     def run(self, first: State, parameters: tuple[Parameter, ...], gathered: list[Effect]) -> Gradient:
         """The gradient."""
@@ -158,7 +158,7 @@ class _Adjoint:
         slope = self._slope(instant, slopes)
         q, v = _added(q, slope.q), _added(v, slope.v)
         assert instant.info is not None
-        step = StepAdjoint(instant.info, self._checked)
+        step = StepAdjoint(instant.info, self._decided)
         pulled = [part.velocity(x) for part, x in zip(step.parts, v, strict=True)]
         found = step.solve([x + each.end for x, each in zip(q, pulled, strict=True)], slope.lam)
         for each in gathered:

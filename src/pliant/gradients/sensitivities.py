@@ -77,7 +77,7 @@ def sensitivities(
     sizes = [each.derivative.size for each in effects]
     offsets = [0, *accumulate(sizes)]
     tangent = _start(world, effects, offsets)
-    instant, step, checked, times = Instant(0, plan.count, first, None), None, set[int](), [first.time]
+    instant, step, decided, times = Instant(0, plan.count, first, None), None, dict[int, bool](), [first.time]
     values: list[list[FloatArray]] = [[] for _ in outputs]
     slopes: list[list[FloatArray]] = [[] for _ in outputs]
 
@@ -88,7 +88,7 @@ def sensitivities(
 
     read(None)
     for k, (state, info) in enumerate(steps(world, stepper, plan, first, range(plan.count))):
-        step = StepTangent(info, checked)
+        step = StepTangent(info, decided)
         changes = [each.changes(k, step) for each in effects]
         tangent = step.advance(tangent.q, tangent.v, changes, offsets[:-1])
         instant = Instant(k + 1, plan.count, state, info)

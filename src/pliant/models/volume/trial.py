@@ -127,6 +127,7 @@ class VolumeTrial(NodalTrial):
     """One step of a `VolumeModel`."""
 
     model: VolumeModel
+    has_adjoint = True
 
     def __init__(self, model: VolumeModel, start: StepStart) -> None:
         super().__init__(model, start)
