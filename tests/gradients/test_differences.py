@@ -6,6 +6,7 @@ import pliant as pl
 from tests.gradients import cases
 
 MIDPOINT = pl.ImplicitMidpoint(0.005, tolerance=1e-12)
+LINEAR = pl.ImplicitEuler(0.005)
 CABLE_ON_A_ROD = 1e-5
 """A step to a tolerance knows the directions of a cable on a rod to its square root only."""
 
@@ -73,6 +74,22 @@ def test_rigid_bodies_on_a_floor(shape, mu):
 @pytest.mark.parametrize("stepper", [cases.EULER, MIDPOINT])
 def test_a_body_that_flies_and_spins(stepper):
     check(cases.rigid, 6, 3, stepper, cases.RIGID_STEPS, shape="box", flying=True)
+
+
+@pytest.mark.parametrize(("make", "options"), [
+    (cases.finger, {"kind": "Corotated"}), (cases.finger, {"kind": "NeoHookean", "force": True}),
+    (cases.chamber, {"growth": False}), (cases.on_floor, {"mu": 0.02}), (cases.pressed, {"other": "soft", "mu": 0.0}),
+])  # fmt: skip
+def test_steps_of_one_linear_solve(make, options):
+    """The step as it was computed: its matrix follows the shape, and the forces of the step before."""
+    sizes = {cases.finger: cases.FINGER_STEPS, cases.chamber: cases.CHAMBER_STEPS}.get(make, cases.FLOOR_STEPS)
+
+    def routed(seed, steps, **changes):
+        made = make(seed, steps, **changes)
+        made.parameters.pop("route", None)  # routes are not differentiated there
+        return made
+
+    check(routed, 1, 3, LINEAR, sizes, **options)
 
 
 @pytest.mark.slow

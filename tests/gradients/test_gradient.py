@@ -72,7 +72,11 @@ EULER = pl.ImplicitEuler(0.01, tolerance=1e-10)
 @pytest.mark.parametrize(
     ("stepper", "options", "message"),
     [
-        (pl.ImplicitEuler(0.01), {"until": 0.02}, "fixed number of linear solves.*tolerance=1e-10"),
+        (
+            pl.ImplicitEuler(0.01, newton_iterations=2),
+            {"until": 0.02},
+            "fixed number of linear solves.*tolerance=1e-10",
+        ),
         (pl.QuasiStatic(newton_iterations=1), {}, "newton_iterations=None"),
         (pl.DampedMidpoint(0.01), {"until": 0.02}, "go through pl.ImplicitEuler.*not DampedMidpoint"),
         (EULER, {}, "needs until="),
@@ -103,6 +107,25 @@ def test_parameters_that_do_nothing_are_errors():
     ]:
         with pytest.raises(pl.InputError, match=message):
             pl.gradient(world, EULER, loss, parameters=[parameter], until=0.01)
+
+
+def test_steps_of_one_linear_solve_refuse_what_their_linearization_does_not_know():
+    world, _, cable, loss = small()
+    linear, route = pl.ImplicitEuler(0.01), pl.parameters.Route(cable)
+    with pytest.raises(pl.InputError, match="routes of cables are not differentiated through steps of one linear"):
+        pl.gradient(world, linear, loss, parameters=[route], until=0.02)
+    scene = pl.Scene()
+    ball = scene.add(pl.RigidBody.sphere(radius=0.01, mass=0.01))
+    with pytest.raises(pl.InputError, match="one linear solve know volumes; 'sphere' is none: give the stepper"):
+        pl.gradient(
+            scene.compile(), linear, pl.losses.Position((ball, np.zeros(3)), (0, 0, 0)),
+            parameters=[pl.parameters.Gravity()], until=0.02,
+        )  # fmt: skip
+    rope = cases.roped(0, 2)
+    with pytest.raises(pl.InputError, match="'cable', whose force stiffens several bodies: give the stepper"):
+        rope.gradient(linear)
+    with pytest.raises(pl.InputError, match="fixed number of linear solves"):
+        pl.sensitivities(world, linear, [pl.outputs.Tension(cable)], parameters=[route], until=0.02)
 
 
 def test_materials_with_memory_and_free_bodies_are_refused_by_name():

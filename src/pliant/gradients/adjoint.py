@@ -228,10 +228,15 @@ class StepAdjoint:
     def _product(self, index: int, parts: Sequence[Any], y: FloatArray) -> FloatArray:
         """K y of a volume, K the sum of `parts`."""
         model: Any = self.trials[index].model
+        return BlockMatrix(model.pattern, self._values(index, parts)).matvec(y)
+
+    def _values(self, index: int, parts: Sequence[Any]) -> FloatArray:
+        """The blocks of the sum of `parts` of the stiffness of a volume."""
+        model: Any = self.trials[index].model
         values = np.zeros((model.pattern.block_count, 3, 3))
         for K in parts:
             K.add_to(values)
-        return BlockMatrix(model.pattern, values).matvec(y)
+        return values
 
     def _add_small(self) -> None:
         """What rows do where small bodies move."""

@@ -212,6 +212,11 @@ class OfRoute(Effect):
     def changes(self, k: int, step: StepAdjoint) -> Changes | None:
         """See `Effect.changes`."""
         assert step.ends is not None
+        if step.ends.ahead is not None:
+            raise InputError(
+                "routes of cables are not differentiated through steps of one linear solve: give the stepper a "
+                "tolerance, 1e-10"
+            )
         row = step.info.assembly.slices[self._index].start  # type: ignore[union-attr]
         lam, view = step.ends.lam[row], step.bodies.view()
         sizes = step.bodies.world.sizes

@@ -55,9 +55,9 @@ class Probe:
         gap = np.zeros(ends.rows.count)
         if found:
             picked = np.flatnonzero(np.isin(ends.owner, found) & _matters(ends))
-            trials = ends.bodies.trials
-            moved = [{k: trials[k].at(trials[k].dx + s * along[k]) for k in volumes} for s in (1.0, -1.0)]
-            sides = [ends.some(ends.placed(side), found, picked) for side in moved]
+            by: Any = "end" if ends.ahead is None else "whole"
+            moved = [ends.shifted(by, {k: s * along[k] for k in volumes}) for s in (1.0, -1.0)]
+            sides = [ends.some(bodies, found, picked) for bodies in moved]
             gap[picked] = 0.5 * (sides[0][1] - sides[1][1])
             for index in found:
                 lam = np.where(ends.owner[picked] == index, ends.lam[picked], 0.0)
@@ -67,15 +67,16 @@ class Probe:
         return cls(ends, along, found, force, size, gap)
 
     def turning(
-        self, stiffness: Mapping[int, Mapping[int, FloatArray]], H: Sequence[sparse.csr_matrix], volumes: Sequence[int]
+        self, stiffness: Mapping[int, Mapping[int, FloatArray]], G: Sequence[sparse.csr_matrix], volumes: Sequence[int]
     ) -> list[int]:
-        """The constraints that turn, given K y of volumes by constraint and volume; H are the rows of all bodies."""
-        moved = sum(H[k] @ self.along[k].ravel() for k in volumes)
+        """The constraints that turn, given K y of volumes by constraint and volume, and ∂δ/∂q `G` of all bodies."""
+        moved = sum(G[k] @ self.along[k].ravel() for k in volumes)
         made = []
+        touched = {k: np.diff(sparse.csr_matrix(h).indptr) > 0 for k, h in enumerate(self.ends.rows.H)}
         for index in self.open:
             own = self.ends.owner == index
-            mixed = self.ends.predicted and self.ends.bodies.world.constraints[index].is_contact
-            mixed = mixed or any(own[np.diff(h.indptr) > 0].any() for k, h in enumerate(H) if k not in volumes)
+            mixed = any(own[touched[k]].any() for k in touched if k not in volumes)
+            mixed = mixed or (self.ends.predicted and self.ends.bodies.world.constraints[index].is_contact)
             known = stiffness.get(index, {})
             wrong = any(
                 _differs(self.force[index][k], -known[k].ravel() if k in known else 0.0, self.size[index])

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from scipy import sparse
@@ -22,7 +22,7 @@ from pliant.core.errors import InputError
 from pliant.core.immutable import evolve
 from pliant.core.types import BoolArray, FloatArray, IndexArray
 from pliant.gradients.finite import derivative
-from pliant.gradients.small_body import SmallBodyAdjoint
+from pliant.gradients.small_body import SmallBodyAdjoint, restart_of, start_of
 from pliant.solvers.contact import Law
 from pliant.stepping.bodies import StepBodies
 
@@ -34,7 +34,8 @@ _TURNED = 1e-4
 @dataclass(frozen=True, eq=False)
 class EndRows:
     """The rows of `bodies` at the end of a step: `rows`, their forces `lam` (m,) N and δ (m,), and the constraint
-    `owner` (m,) of each. `predicted`: velocities of the start turn planes of contact that land.
+    `owner` (m,) of each. `predicted`: velocities of the start turn planes of contact that land. Rows that a step of one
+    solve took at its start have δ after the motion `ahead` of each body; None where they are those of the end.
     """
 
     bodies: StepBodies
@@ -44,13 +45,14 @@ class EndRows:
     owner: IndexArray
     memories: tuple[Any, ...]
     predicted: bool
+    ahead: tuple[FloatArray, ...] | None = None
 
     @property
     def step(self) -> float:
         """Motion of a node in a difference of the rows, over the size of its body: where planes are turned against the
         motion that velocities predict, detection does so down to a thousandth of what may pass.
         """
-        return _FINE if self.predicted else _STEP
+        return _FINE if self.predicted or self.ahead is not None else _STEP
 
     @cached_property
     def group(self) -> IndexArray:
@@ -98,6 +100,39 @@ class EndRows:
         memories = info.assembly.memories if (order < 0).any() else assembly.memories
         return cls(bodies, rows, info.lam, rows.gap, owner, memories, predicted)
 
+    @classmethod
+    def of_start(cls, info: Any) -> EndRows | None:
+        """The rows of a step of one linear solve, which took them where it began."""
+        if info.assembly is None or not info.assembly.rows.count:
+            return None
+        bodies = info.step.bodies
+        begun = bodies.at([np.zeros(trial.dx.shape) for trial in bodies.trials])
+        memories = info.assembly.memories[: len(info.world.constraints)]
+        owner = np.zeros(info.assembly.rows.count, np.int64)
+        for index, own in enumerate(info.assembly.slices):
+            owner[own] = index
+        ahead = tuple(trial.dx for trial in bodies.trials)
+        bodies = evolve(begun, recent=memories)
+        return cls(bodies, info.assembly.rows, info.lam, info.delta, owner, memories, False, ahead)
+
+    def shifted(
+        self, by: Literal["end", "start", "velocity", "whole"], motions: Mapping[int, FloatArray]
+    ) -> StepBodies:
+        """The bodies after motions of some volumes by index, (n, 3): of the end, of the start with the end where it is,
+        of both, or of the velocities at the start.
+        """
+        start, trials = self.bodies.start, self.bodies.trials
+        if by == "velocity":
+            return self.placed({}, v={k: start.v[k] + x for k, x in motions.items()})
+        if by == "end":
+            return self.placed({k: trials[k].at(trials[k].dx + x) for k, x in motions.items()})
+        q = {k: start.q[k] + x for k, x in motions.items()}
+        changed = {}
+        for k, x in motions.items():
+            restarted = restart_of(trials[k].model, start_of(self.bodies, k))(frozen(q[k]), start.v[k])
+            changed[k] = restarted.at(trials[k].dx - x if by == "start" else trials[k].dx)
+        return self.placed(changed, q)
+
     def placed(
         self, trials: Mapping[int, Any], q: Mapping[int, FloatArray] | None = None,
         v: Mapping[int, FloatArray] | None = None,
@@ -131,7 +166,11 @@ class EndRows:
         lost = order < 0
         if lost.any():
             _switch(known, None, int(self.owner[picked][np.argmax(lost)]))
-        return [sparse.csr_matrix(h)[order] for h in rows.H], rows.gap[order]
+        H = [sparse.csr_matrix(h)[order] for h in rows.H]
+        gap = rows.gap[order]
+        if self.ahead is not None:
+            gap = gap + sum(h @ dx.ravel() for h, dx in zip(H, self.ahead, strict=True))
+        return H, gap
 
     def assembled(self, bodies: StepBodies, lam: FloatArray) -> tuple[Assembly, FloatArray]:
         """The rows of `bodies` that have moved, and the forces `lam` (m,) of these rows in their order."""

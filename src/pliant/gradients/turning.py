@@ -16,11 +16,9 @@ from typing import Any, Literal
 import numpy as np
 from scipy import sparse
 
-from pliant.core.arrays import frozen
 from pliant.core.types import BoolArray, FloatArray, IndexArray
 from pliant.gradients.finite import size_of
 from pliant.gradients.rows import EndRows
-from pliant.gradients.small_body import restart_of, start_of
 from pliant.stepping.bodies import StepBodies
 
 
@@ -37,11 +35,9 @@ class TurningRows:
     @classmethod
     def of(
         cls, ends: EndRows, constraints: Sequence[int], volumes: Sequence[int],
-        by: Literal["end", "start", "velocity"] = "end",
+        by: Literal["end", "start", "velocity", "whole"] = "end",
     ) -> TurningRows:  # fmt: skip
-        """Those of the `constraints` by index, by the motion of the end of the `volumes`, or of their start, or by
-        their velocities at the start, with the end where it is.
-        """
+        """Those of the `constraints` by index, by motions of the `volumes` as `EndRows.shifted` says."""
         rows, lam, trials = ends.rows, ends.lam, ends.bodies.trials
         which = np.isin(ends.owner, constraints) & (ends.pushing | ~ends.may_open)
         picked = np.flatnonzero(which)
@@ -52,20 +48,11 @@ class TurningRows:
         gaps: dict[int, list[Any]] = {k: [] for k in volumes}
 
         def moved(nodes: IndexArray, axis: int, sign: float) -> StepBodies:
-            changed, q, v = {}, {}, {}
+            motions = {}
             for k in np.unique(entries.body[nodes]):
-                trial, begun = trials[k], ends.bodies.start
-                x = np.zeros(trial.dx.shape)
-                x[entries.node[nodes[entries.body[nodes] == k]], axis] = sign * sizes[k]
-                if by == "end":
-                    changed[k] = trial.at(trial.dx + x)
-                elif by == "velocity":
-                    v[k] = begun.v[k] + x
-                else:
-                    q[k] = begun.q[k] + x
-                    restarted = restart_of(trial.model, start_of(ends.bodies, k))(frozen(q[k]), begun.v[k])
-                    changed[k] = restarted.at(trial.dx - x)
-            return ends.placed(changed, q, v)
+                motions[k] = np.zeros(trials[k].dx.shape)
+                motions[k][entries.node[nodes[entries.body[nodes] == k]], axis] = sign * sizes[k]
+            return ends.shifted(by, motions)
 
         for contacts, nodes in _colours(entries):
             of_contact = np.full(rows.count, -1)
