@@ -5,6 +5,7 @@ of fourth order; each change has the step that suits its scale.
 """
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import numpy as np
 
@@ -318,3 +319,36 @@ def roped(seed, steps, *, young=0.0, command=0.0, gravity=0.0):
     named = {"young": P.Material(bars[0], "young"), "command": P.Control(cable), "gravity": P.Gravity()}
     weights = {"gravity": np.eye(3)[0], "command": np.arange(1, steps + 1) / steps}
     return Case(scene.compile(), loss, control, named, None, weights)
+
+
+@lru_cache
+def reduced_finger():
+    """A finger above a smooth floor in its few modes, and its world."""
+    rubber = pl.materials.Corotated(young=3e5, poisson=0.4, density=1080.0)
+    robot, scene = pl.robots.finger(cells=(2, 2, 2), material=rubber), pl.Scene(gravity=(0, 0, -9.81))
+    scene.add(robot)
+    scene.collide(robot.body, scene.add(pl.Obstacle.plane(point=(0, 0, -0.0115), normal=(0, 0, 1))))
+    world = scene.compile()
+    plan = pl.reduction.ramps(world, amplitude=0.012, steps=24)
+    return robot, pl.reduction.reduce(world, plan, motion_tolerance=1e-6)
+
+
+def reduced(seed, steps, *, young=0.0, damping=0.0, mass=0.0, command=0.0, gravity=0.0, v=0.0):
+    """The finger in its modes, pulled by its cable onto the floor."""
+    robot, world = reduced_finger()
+    body, model = robot.body, world.models[0]
+    named = {"young": P.Material(body, "young"), "damping": P.Damping(body, "stiffness"), "mass": P.Mass(body),
+             "gravity": P.Gravity(), "command": P.Control(robot.cable), "v": P.InitialVelocities(body)}  # fmt: skip
+    changes = {"young": young, "damping": damping, "mass": mass, "gravity": np.array((gravity, 0, 0))}
+    made = {named[name]: named[name].value(world) + change for name, change in changes.items() if np.any(change)}
+    changed = pl.changed(world, made) if made else world
+    along = model.chart.modes @ np.random.default_rng(seed).normal(size=model.chart.modes.shape[1])
+    along = along.reshape(-1, 3) / np.abs(along).max()
+    state = changed.initial_state()
+    start = pl.State(changed, 0.0, state.q, (state.v[0] + v * along,), np.zeros(0))
+    control = [{robot.cable: pl.Displacement(0.006 * (k + 1) / steps + command)} for k in range(steps)]
+    loss = 1e3 * pl.losses.Position(robot.tip, (0.09, 0, 0), when="always")
+    return Case(changed, loss, control, named, start, {"gravity": np.eye(3)[0], "v": along, "command": np.ones(steps)})
+
+
+REDUCED_STEPS = {"young": 30, "command": 1e-6, "gravity": 1e-2, "v": 1e-3, "damping": 1e-5, "mass": 1e-5}

@@ -92,6 +92,10 @@ def test_steps_of_one_linear_solve(make, options):
     check(routed, 1, 3, LINEAR, sizes, **options)
 
 
+def test_a_reduced_finger():
+    check(cases.reduced, 0, 4, cases.EULER, cases.REDUCED_STEPS)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
 def test_many_random_scenes(seed):

@@ -22,7 +22,7 @@ from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, gmres
 
 from pliant.constraints import forces_of
-from pliant.core.errors import ConvergenceError
+from pliant.core.errors import ConvergenceError, InputError
 from pliant.core.types import FloatArray
 from pliant.gradients.active import ActiveSet, active_set
 from pliant.gradients.known import Probe
@@ -218,6 +218,12 @@ class StepAdjoint:
         if turning:
             for index in turning:
                 stiff.pop(index, None)
+            if self.bodies.world.reductions:
+                names = ", ".join(repr(self.bodies.world.constraints[index].name) for index in turning)
+                raise InputError(
+                    f"gradients through reduced worlds do not know how the rows of {names} turn: contacts with fixed "
+                    "planes and cables within one body are known"
+                )
             self._turn_by = partial(TurningRows.of, self.ends, turning, self._volumes)
             self._turning = TurningRows.of(self.ends, turning, self._volumes)
             probe.check(self._turning, turning)

@@ -19,11 +19,11 @@ from pliant.core.errors import InputError
 from pliant.core.immutable import evolve
 from pliant.core.types import FloatArray
 from pliant.gradients.adjoint import Multipliers, StepAdjoint
-from pliant.gradients.changed import with_spec
 from pliant.gradients.finite import STEP, derivative
 from pliant.gradients.losses import Instant, Loss
 from pliant.models.body import Model
 from pliant.world import World
+from pliant.world.changed import model_of
 
 
 class Changes(NamedTuple):
@@ -168,7 +168,7 @@ class OfModel(Effect):
     def _model(self, s: float) -> Model:
         if s not in self._models:
             made = self._change(s)
-            self._models[s] = made if isinstance(made, Model) else with_spec(self._world, self._index, made)
+            self._models[s] = made if isinstance(made, Model) else model_of(self._world, self._index, made)
         return self._models[s]
 
 

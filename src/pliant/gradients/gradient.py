@@ -25,7 +25,7 @@ from pliant.gradients.effects import Effect
 from pliant.gradients.linear_step import LinearStepAdjoint
 from pliant.gradients.losses import NOTHING, Custom, Instant, Loss, Slope
 from pliant.gradients.parameters import Parameter
-from pliant.gradients.plan import Plan, check_parameters, check_stepper, check_world, is_linear, steps
+from pliant.gradients.plan import Plan, check_parameters, check_stepper, is_linear, steps
 from pliant.stepping import StepInfo
 from pliant.world import State, World
 from pliant.world.belonging import check_belongs
@@ -91,7 +91,6 @@ def gradient(
     check_stepper(stepper, linear=True)
     check_parameters(parameters, "gradient")
     _check_loss(loss)
-    check_world(world)
     first = world.initial_state() if start is None else start
     check_belongs(first, world)
     plan = Plan.of(stepper, control, until, first, "gradient")

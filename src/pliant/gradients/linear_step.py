@@ -109,10 +109,10 @@ class LinearStepAdjoint(StepAdjoint):
     def _refuse(self) -> None:
         world = self.bodies.world
         for trial in self.trials:
-            if not trial.has_adjoint:
+            if not trial.has_adjoint or world.reductions:
                 raise InputError(
-                    f"gradients through steps of one linear solve know volumes; {trial.model.name!r} is none: give the "
-                    "stepper a tolerance, 1e-10"
+                    f"gradients through steps of one linear solve know volumes in full; {trial.model.name!r} is none: "
+                    "give the stepper a tolerance, 1e-10"
                 )
         memories, last = self.bodies.start.memories, self.bodies.last_forces
         for index, pair in world.rocking_pairs if memories else ():

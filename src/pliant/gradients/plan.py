@@ -65,12 +65,6 @@ def steps(
         yield state, info
 
 
-def check_world(world: World) -> None:
-    """Refuse worlds without derivatives."""
-    if world.reductions:
-        raise InputError("gradients do not know reduced worlds: take the world that was reduced")
-
-
 def is_linear(stepper: Any) -> bool:
     """Whether each step is one linear solve."""
     return type(stepper) is ImplicitEuler and stepper.tolerance is None and stepper.newton_iterations == 1

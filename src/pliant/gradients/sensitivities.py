@@ -22,7 +22,7 @@ from pliant.gradients.effects import Effect
 from pliant.gradients.losses import Instant
 from pliant.gradients.outputs import Output
 from pliant.gradients.parameters import Parameter
-from pliant.gradients.plan import Plan, check_parameters, check_stepper, check_world, steps
+from pliant.gradients.plan import Plan, check_parameters, check_stepper, steps
 from pliant.gradients.tangent import StepTangent, Tangent
 from pliant.world import State, World
 from pliant.world.belonging import check_belongs
@@ -65,7 +65,6 @@ def sensitivities(
         As of `pl.gradient`.
     """
     check_stepper(stepper)
-    check_world(world)
     check_parameters(parameters, "sensitivities")
     if not len(outputs) or not all(isinstance(each, Output) for each in outputs):
         raise InputError(f"outputs must be of pl.outputs, one at least, got {outputs!r:.60}")
