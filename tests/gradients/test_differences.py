@@ -92,8 +92,9 @@ def test_steps_of_one_linear_solve(make, options):
     check(routed, 1, 3, LINEAR, sizes, **options)
 
 
-def test_a_reduced_finger():
-    check(cases.reduced, 0, 4, cases.EULER, cases.REDUCED_STEPS)
+@pytest.mark.parametrize("stepper", [cases.EULER, LINEAR])
+def test_a_reduced_finger(stepper):
+    check(cases.reduced, 0, 4, stepper, cases.REDUCED_STEPS)
 
 
 @pytest.mark.slow

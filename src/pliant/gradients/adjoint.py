@@ -218,15 +218,18 @@ class StepAdjoint:
         if turning:
             for index in turning:
                 stiff.pop(index, None)
-            if self.bodies.world.reductions:
-                names = ", ".join(repr(self.bodies.world.constraints[index].name) for index in turning)
-                raise InputError(
-                    f"gradients through reduced worlds do not know how the rows of {names} turn: contacts with fixed "
-                    "planes and cables within one body are known"
-                )
+            self._refuse_reduced(turning)
             self._turn_by = partial(TurningRows.of, self.ends, turning, self._volumes)
             self._turning = TurningRows.of(self.ends, turning, self._volumes)
             probe.check(self._turning, turning)
+
+    def _refuse_reduced(self, turning: Sequence[int]) -> None:
+        if self.bodies.world.reductions:
+            names = ", ".join(repr(self.bodies.world.constraints[index].name) for index in turning)
+            raise InputError(
+                f"gradients through reduced worlds do not know how the rows of {names} turn: contacts with fixed "
+                "planes and cables within one body are known"
+            )
 
     def _of_volumes(self, parts: dict[int, list[Any]]) -> dict[int, list[Any]]:
         return {k: own for k, own in parts.items() if k in self._volumes}

@@ -27,9 +27,7 @@ from pliant.gradients.small_body import start_of
 from pliant.gradients.turning import TurningRows
 from pliant.materials import Tangent
 from pliant.models.model import MatrixStiffness
-from pliant.models.volume.linear_adjoint import LinearVolumeAdjoint
 from pliant.solvers.contact import Law
-from pliant.solvers.linear.matrix import BlockMatrix
 from pliant.stepping import StepInfo
 
 _BOUNDED = 1e-9
@@ -51,8 +49,7 @@ class LinearStepAdjoint(StepAdjoint):
         self._refuse()
         self._last = self._last_forces()
         self.parts: list[Any] = [
-            LinearVolumeAdjoint(cast(Any, trial), partial(self._stiffnesses_at, k))
-            for k, trial in enumerate(self.trials)
+            cast(Any, trial).linear_adjoint(partial(self._stiffnesses_at, k)) for k, trial in enumerate(self.trials)
         ]
         self.ends = EndRows.of_start(info)
         if self.ends is None:
@@ -99,7 +96,7 @@ class LinearStepAdjoint(StepAdjoint):
         begun = start_of(bodies, index)._replace(gravity=own, controls=given, workspace=None)
         changed: Any = bodies.world.models[index] if model is None else model
         system, residual = changed.trial(begun).linearize(Tangent.WARPED)
-        made: FloatArray = residual.r - BlockMatrix(changed.pattern, system.values).matvec(self.trials[index].dx)
+        made: FloatArray = residual.r - system.product(self.trials[index].dx)
         return made
 
     @property
@@ -109,9 +106,9 @@ class LinearStepAdjoint(StepAdjoint):
     def _refuse(self) -> None:
         world = self.bodies.world
         for trial in self.trials:
-            if not trial.has_adjoint or world.reductions:
+            if not trial.has_adjoint:
                 raise InputError(
-                    f"gradients through steps of one linear solve know volumes in full; {trial.model.name!r} is none: "
+                    f"gradients through steps of one linear solve know volumes; {trial.model.name!r} is none: "
                     "give the stepper a tolerance, 1e-10"
                 )
         memories, last = self.bodies.start.memories, self.bodies.last_forces
@@ -178,6 +175,7 @@ class LinearStepAdjoint(StepAdjoint):
             if not self.bodies.world.constraints[index].is_contact:
                 decided[index] = index not in turning
         if turning:
+            self._refuse_reduced(turning)
             found = TurningRows.of(self.ends, turning, self._volumes, by="whole")
             probe.check(found, turning)
             known = [found.replaced(k, sparse.csr_matrix(h)) for k, h in enumerate(known)]

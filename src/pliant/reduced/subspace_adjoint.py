@@ -25,6 +25,7 @@ from pliant.models.volume.adjoint import refuse
 from pliant.reduced.chart import LinearChart
 
 if TYPE_CHECKING:
+    from pliant.reduced.subspace_model import SubspaceModel
     from pliant.reduced.subspace_trial import SubspaceTrial
 
 STEP = 1e-4
@@ -36,17 +37,13 @@ class SubspaceAdjoint:
 
     def __init__(self, trial: SubspaceTrial, stiffnesses: Iterable[GeometricStiffness]) -> None:
         model, scheme, damping = trial.model, trial.scheme, trial.model.spec.damping
-        if not isinstance(model.chart, LinearChart):
-            raise InputError(
-                f"gradients through reduced bodies know linear modes of clamped ones; {model.name!r} has others: "
-                "reduce it without curvature, or take the world that was reduced"
-            )
+        chart = linear_chart(model)
         refuse(trial)  # type: ignore[arg-type]
         system, _ = trial.linearize(Tangent.EXACT)
         for K in stiffnesses:
             system.add_stiffness(K)
-        self._scheme, self._chart = scheme, model.chart
-        self._inertia = (scheme.inertia + damping.mass * scheme.rate) * model.chart.mass
+        self._scheme, self._chart = scheme, chart
+        self._inertia = (scheme.inertia + damping.mass * scheme.rate) * chart.mass
         rate = damping.stiffness * scheme.rate
         self._damping, self._turn = np.zeros_like(system.A), np.zeros_like(system.A)
         if rate:
@@ -131,3 +128,13 @@ class SubspaceAdjoint:
         """Nodal forces (unknowns, k) with the given ones (m, k) along the motions."""
         made: FloatArray = self._chart.dual.T @ along
         return made
+
+
+def linear_chart(model: SubspaceModel) -> LinearChart:
+    """The chart of a reduced body whose nodes follow its modes linearly; an `InputError` for others."""
+    if not isinstance(model.chart, LinearChart):
+        raise InputError(
+            f"gradients through reduced bodies know linear modes of clamped ones; {model.name!r} has others: reduce it "
+            "without curvature, or take the world that was reduced"
+        )
+    return model.chart

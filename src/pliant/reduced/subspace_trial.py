@@ -6,7 +6,7 @@ an equilibrium of the reduced body.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +24,7 @@ from pliant.models.volume.segments import SegmentStiffness
 from pliant.models.volume.trial import NodalTrial
 from pliant.models.workspace import Workspace
 from pliant.reduced.chart import Configuration, LinearChart
+from pliant.reduced.linear_subspace_adjoint import LinearSubspaceAdjoint
 from pliant.reduced.modal_pieces import ModalPieces
 from pliant.reduced.subspace_adjoint import SubspaceAdjoint
 from pliant.solvers.linear.matrix import BlockMatrix
@@ -229,6 +230,10 @@ class SubspaceTrial(NodalTrial):
     def adjoint(self, stiffnesses: Iterable[GeometricStiffness]) -> SubspaceAdjoint:
         """The body in the adjoint of the step."""
         return SubspaceAdjoint(self, stiffnesses)
+
+    def linear_adjoint(self, stiffnesses: Callable[[FloatArray], Sequence[Any]]) -> LinearSubspaceAdjoint:
+        """The body in the adjoint of a step of one linear solve."""
+        return LinearSubspaceAdjoint(self, stiffnesses)
 
     @property
     def follows_rotation(self) -> bool:
