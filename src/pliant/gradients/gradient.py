@@ -70,7 +70,8 @@ def gradient(
 
     stepper
         A `pl.ImplicitEuler` or `pl.ImplicitMidpoint` with a `tolerance`, or a `pl.QuasiStatic`; the derivative is that
-        of the converged step, and its error is about that of the tolerance: take 1e-10 or less.
+        of the converged step, and its error is about that of the tolerance: take 1e-10 or less. Or a `pl.ImplicitEuler`
+        of one linear solve a step, for worlds of volumes; the derivative is that of the step as it was computed.
     loss, parameters
         One of `pl.losses`, or a sum of them. Of `pl.parameters`: controls, the initial state, constants of materials,
         loads, gravity, friction, masses, damping, routes of cables.
