@@ -220,6 +220,7 @@ class StepAdjoint:
                 stiff.pop(index, None)
             self._refuse_reduced(turning)
             self._turn_by = partial(TurningRows.of, self.ends, turning, self._volumes)
+            self._follows_start = partial(probe.follows_start, turning, self._volumes, self.H)
             self._turning = TurningRows.of(self.ends, turning, self._volumes)
             probe.check(self._turning, turning)
 
@@ -269,8 +270,9 @@ class StepAdjoint:
         slip = (rows.law == Law.COULOMB) & self.active.active
         slip[np.flatnonzero(rows.law == Law.COULOMB)[::3]] = False
         if self._turning is not None:
-            start.add(self._turn_by(by="start"))
-            slip &= ~self._turning.which
+            if self.ends.predicted or self._follows_start(slip):
+                start.add(self._turn_by(by="start"))
+                slip &= ~self._turning.which
             if self.ends.predicted:
                 self.of_velocity.add(self._turn_by(by="velocity"))
         picked = sparse.diags(slip.astype(np.float64))

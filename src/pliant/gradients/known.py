@@ -24,6 +24,8 @@ from pliant.gradients.turning import TurningRows
 
 WRONG = 1e-3
 """Relative difference from which on a derivative is not known."""
+NEGLIGIBLE = 1e-8
+"""Part of a change that does not count."""
 ROUNDING = 1e-10
 """Change of forces, relative to them, that rounding leaves for steps of 1e-6."""
 
@@ -104,6 +106,28 @@ class Probe:
                 "nodes that it does not touch: there the step has no derivative that is known; change the start or the "
                 "controls a little"
             )
+
+    def follows_start(
+        self, constraints: Sequence[int], volumes: Sequence[int], H: Sequence[sparse.csr_matrix], slip: BoolArray
+    ) -> bool:
+        """Whether rows of `constraints` depend on the start of the step, at a fixed end, by more than the slip, which
+        the rows `slip` (rows,) count from there; H are the rows of all bodies.
+        """
+        ends, along = self.ends, self.along
+        picked = np.flatnonzero(np.isin(ends.owner, constraints) & _matters(ends))
+        moved = [ends.shifted("start", {k: s * along[k] for k in volumes}) for s in (1.0, -1.0)]
+        plus, minus = (ends.some(bodies, constraints, picked) for bodies in moved)
+        whole = sum(H[k] @ along[k].ravel() for k in volumes)[picked]
+        off = 0.5 * (plus[1] - minus[1]) + np.where(slip[picked], whole, 0.0)
+        if len(off) and np.abs(off).max() > NEGLIGIBLE * np.abs(whole).max():
+            return True
+        size = sum(self.size[index] for index in constraints)
+        for j, (one, other) in enumerate(zip(plus[0], minus[0], strict=True)):
+            change = 0.5 * transposed_product(sparse.csr_matrix(one - other), ends.lam[picked])
+            known = sum(float(np.linalg.norm(self.force[index][j])) for index in constraints)
+            if np.linalg.norm(change) > NEGLIGIBLE * known + ROUNDING * size:
+                return True
+        return False
 
 
 def direction(ends: EndRows, volumes: Sequence[int]) -> list[FloatArray]:
