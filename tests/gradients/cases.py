@@ -5,6 +5,7 @@ of fourth order; each change has the step that suits its scale.
 """
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import numpy as np
 
@@ -259,3 +260,95 @@ def towed(seed, steps, *, young=0.0, command=0.0, gravity=0.0):
         for k, each in enumerate(made.control):
             each[cables[1]] = pl.Displacement(0.002 * (k + 1) / steps)
     return made
+
+
+def pressed(seed, steps, *, other="sphere", mu=0.3, friction=0.0, young=0.0, load=0.0, gravity=0.0):
+    """A clamped bar that is pressed on something whose planes of contact turn with it: a sphere, a cylinder, another
+    soft body, or a rigid body that lies on it.
+    """
+    rng = np.random.default_rng(seed)
+    scene = pl.Scene(gravity=(gravity, 0, -9.81))
+    given = {"damping": pl.Rayleigh(stiffness=0.01, mass=2.0)}
+    body = scene.add(pl.Volume(
+        pl.mesh.box((0.1, 0.02, 0.02), (6, 2, 2)), material("Corotated", 1e5 + young),
+        clamp=pl.regions.plane(axis="x", at=0.0), **given,
+    ))  # fmt: skip
+    x, y, way = rng.uniform(0.07, 0.09), rng.uniform(0.006, 0.014), -1.0
+    if other == "sphere":
+        thing = scene.add(pl.Obstacle.sphere(radius=0.02, center=(x, y, -0.021)))
+    elif other == "cylinder":
+        along = np.array([0.3, 1.0, 0.0]) * 0.1
+        middle = np.array([x, y, -0.017])
+        thing = scene.add(pl.Obstacle.cylinder(radius=0.015, start=middle - along, end=middle + along))
+    elif other == "soft":
+        clamp = pl.regions.plane(axis="z", at=0.0)
+        block = pl.Volume(pl.mesh.box((0.03, 0.05, 0.02), (2, 3, 2)), material("Corotated", 8e4), clamp=clamp, **given)
+        thing = scene.add(block, position=(x - 0.015, rng.uniform(-0.019, -0.011), -0.0213))
+    else:
+        way = 0.2
+        thing = scene.add(pl.RigidBody.sphere(radius=0.012, mass=0.03, position=(x, y, 0.0322)))
+    scene.collide(body, thing, friction=mu + friction)
+    push = scene.add(pl.PointLoad(body, pl.regions.plane(axis="x", at=0.1), (0, 0, 0)))
+    side = rng.uniform(0.03, 0.05) * np.arange(1, steps + 1) / steps
+    control = [{push: pl.Force((0, s + load, 0.3 * way - 0.3 * load))} for s in side]
+    loss = 1e3 * pl.losses.Position((body, np.array([0.097, 0.009, 0.013])), (0.1, 0.02, 0.03), when="always")
+    named = {"young": P.Material(body, "young"), "load": P.Load(push), "gravity": P.Gravity()}
+    if mu:
+        named["friction"] = P.Friction(body, thing)
+    weights = {"load": np.tile((0, 1, -0.3), (steps, 1)), "gravity": np.eye(3)[0]}
+    return Case(scene.compile(), loss, control, named, None, weights)
+
+
+def roped(seed, steps, *, young=0.0, command=0.0, gravity=0.0):
+    """Two clamped bars that a cable pulls together."""
+    rng = np.random.default_rng(seed)
+    scene = pl.Scene(gravity=(gravity, 0, -9.81))
+    clamp, damping = pl.regions.plane(axis="x", at=0.0), pl.Rayleigh(stiffness=0.01)
+    bars = [
+        scene.add(
+            pl.Volume(pl.mesh.box((0.1, 0.02, 0.02), (4, 1, 1)), material("Corotated", young), clamp=clamp,
+                      damping=damping),
+            position=(0, 0, 0.05 * k),
+        )
+        for k, young in enumerate((1e5 + young, 2e5))
+    ]  # fmt: skip
+    ends = rng.uniform(0.005, 0.015, (2, 2))
+    cable = scene.add(pl.Cable(bars, [(0.06, *ends[0]), (0.095, *ends[1])]))
+    control = [{cable: pl.Displacement((0.004 + command) * (k + 1) / steps)} for k in range(steps)]
+    loss = 1e3 * pl.losses.Position((bars[0], np.array([0.1, 0.01, 0.01])), (0.1, 0.0, 0.03), when="always")
+    named = {"young": P.Material(bars[0], "young"), "command": P.Control(cable), "gravity": P.Gravity()}
+    weights = {"gravity": np.eye(3)[0], "command": np.arange(1, steps + 1) / steps}
+    return Case(scene.compile(), loss, control, named, None, weights)
+
+
+@lru_cache
+def reduced_finger():
+    """A finger above a smooth floor in its few modes, and its world."""
+    rubber = pl.materials.Corotated(young=3e5, poisson=0.4, density=1080.0)
+    robot, scene = pl.robots.finger(cells=(2, 2, 2), material=rubber), pl.Scene(gravity=(0, 0, -9.81))
+    scene.add(robot)
+    scene.collide(robot.body, scene.add(pl.Obstacle.plane(point=(0, 0, -0.0115), normal=(0, 0, 1))))
+    world = scene.compile()
+    plan = pl.reduction.ramps(world, amplitude=0.012, steps=24)
+    return robot, pl.reduction.reduce(world, plan, motion_tolerance=1e-6)
+
+
+def reduced(seed, steps, *, young=0.0, damping=0.0, mass=0.0, command=0.0, gravity=0.0, v=0.0):
+    """The finger in its modes, pulled by its cable onto the floor."""
+    robot, world = reduced_finger()
+    body, model = robot.body, world.models[0]
+    named = {"young": P.Material(body, "young"), "damping": P.Damping(body, "stiffness"), "mass": P.Mass(body),
+             "gravity": P.Gravity(), "command": P.Control(robot.cable), "v": P.InitialVelocities(body)}  # fmt: skip
+    changes = {"young": young, "damping": damping, "mass": mass, "gravity": np.array((gravity, 0, 0))}
+    made = {named[name]: named[name].value(world) + change for name, change in changes.items() if np.any(change)}
+    changed = pl.changed(world, made) if made else world
+    along = model.chart.modes @ np.random.default_rng(seed).normal(size=model.chart.modes.shape[1])
+    along = along.reshape(-1, 3) / np.abs(along).max()
+    state = changed.initial_state()
+    start = pl.State(changed, 0.0, state.q, (state.v[0] + v * along,), np.zeros(0))
+    control = [{robot.cable: pl.Displacement(0.006 * (k + 1) / steps + command)} for k in range(steps)]
+    loss = 1e3 * pl.losses.Position(robot.tip, (0.09, 0, 0), when="always")
+    return Case(changed, loss, control, named, start, {"gravity": np.eye(3)[0], "v": along, "command": np.ones(steps)})
+
+
+REDUCED_STEPS = {"young": 30, "command": 1e-6, "gravity": 1e-2, "v": 1e-3, "damping": 1e-5, "mass": 1e-5}

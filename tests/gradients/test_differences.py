@@ -6,6 +6,7 @@ import pliant as pl
 from tests.gradients import cases
 
 MIDPOINT = pl.ImplicitMidpoint(0.005, tolerance=1e-12)
+LINEAR = pl.ImplicitEuler(0.005)
 CABLE_ON_A_ROD = 1e-5
 """A step to a tolerance knows the directions of a cable on a rod to its square root only."""
 
@@ -75,6 +76,27 @@ def test_a_body_that_flies_and_spins(stepper):
     check(cases.rigid, 6, 3, stepper, cases.RIGID_STEPS, shape="box", flying=True)
 
 
+@pytest.mark.parametrize(("make", "options"), [
+    (cases.finger, {"kind": "Corotated"}), (cases.finger, {"kind": "NeoHookean", "force": True}),
+    (cases.chamber, {"growth": False}), (cases.on_floor, {"mu": 0.02}), (cases.pressed, {"other": "soft", "mu": 0.0}),
+])  # fmt: skip
+def test_steps_of_one_linear_solve(make, options):
+    """The step as it was computed: its matrix follows the shape, and the forces of the step before."""
+    sizes = {cases.finger: cases.FINGER_STEPS, cases.chamber: cases.CHAMBER_STEPS}.get(make, cases.FLOOR_STEPS)
+
+    def routed(seed, steps, **changes):
+        made = make(seed, steps, **changes)
+        made.parameters.pop("route", None)  # routes are not differentiated there
+        return made
+
+    check(routed, 1, 3, LINEAR, sizes, **options)
+
+
+@pytest.mark.parametrize("stepper", [cases.EULER, LINEAR])
+def test_a_reduced_finger(stepper):
+    check(cases.reduced, 0, 4, stepper, cases.REDUCED_STEPS)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
 def test_many_random_scenes(seed):
@@ -82,6 +104,7 @@ def test_many_random_scenes(seed):
     check(cases.chamber, seed, 4, cases.EULER, cases.CHAMBER_STEPS, growth=bool(seed % 2))
     check(cases.on_floor, seed, 6, cases.EULER, cases.FLOOR_STEPS, mu=(0.02, 0.3, 0.9)[seed % 3])
     check(cases.rigid, seed, 6, cases.EULER, cases.RIGID_STEPS, shape=("box", "ball")[seed % 2])
+    check(cases.pressed, seed, 6, cases.EULER, cases.FLOOR_STEPS, 1e-5, other=("sphere", "soft", "ball")[seed % 3])
 
 
 def test_a_cable_from_a_volume_to_a_rigid_body():
@@ -92,3 +115,16 @@ def test_a_cable_from_a_volume_to_a_rigid_body():
     for name, size in sizes.items():
         wanted = cases.difference(lambda s, name=name: cases.towed(3, 4, **{name: s}).value(cases.EULER), size)
         assert found[name] == pytest.approx(wanted, rel=1e-6), name
+
+
+@pytest.mark.parametrize(("other", "mu"), [("sphere", 0.3), ("cylinder", 0.0), ("soft", 0.0), ("ball", 0.3)])
+def test_contacts_whose_planes_turn(other, mu):
+    """Planes of contact that follow the nodes of soft bodies, also where they land and where a body rolls on them."""
+    seed = {"sphere": 1, "cylinder": 1, "soft": 1, "ball": 1}[other]
+    check(cases.pressed, seed, 3, cases.EULER, cases.FLOOR_STEPS, other=other, mu=mu)
+
+
+def test_a_cable_between_two_volumes():
+    sizes = {"young": 50, "command": 1e-5, "gravity": 1e-3}
+    check(cases.roped, 0, 3, cases.EULER, sizes)
+    at_rest(cases.roped, 0, ("young", "command", "gravity"), sizes)

@@ -13,7 +13,8 @@ with this solve as P.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,11 +25,11 @@ from pliant.constraints import forces_of
 from pliant.core.errors import ConvergenceError, InputError
 from pliant.core.types import FloatArray
 from pliant.gradients.active import ActiveSet, active_set
-from pliant.gradients.known import check_known, direction
+from pliant.gradients.known import Probe
 from pliant.gradients.rows import EndRows
-from pliant.gradients.small_body import SmallBodyAdjoint, restart_of
+from pliant.gradients.small_body import SmallBodyAdjoint, restart_of, start_of
+from pliant.gradients.turning import TurningRows
 from pliant.models.adjoint import BodyAdjoint
-from pliant.models.model import StepStart
 from pliant.solvers.contact import Law
 from pliant.solvers.linear.matrix import BlockMatrix
 from pliant.stepping import StepInfo
@@ -47,25 +48,68 @@ class Multipliers(NamedTuple):
     nu: FloatArray
 
 
-class StepAdjoint:
-    """The adjoint of the step that `info` reports; `solve` may be called for several right-hand sides. `checked` are
-    constraints whose derivatives are known to be right from other steps (`gradients.known`).
+class RowsOfStart:
+    """How rows depend on the start of a step at fixed q⁺: ``push[j, k]`` are ∂(Hᵀλ)/∂ of body j by the start of body k,
+    and ``gap[k]`` (rows, unknowns) ∂δ/∂ by it.
     """
 
-    def __init__(self, info: StepInfo, checked: set[int] | None = None) -> None:
-        bodies = info.step.bodies
-        self.info, self.bodies, self.trials = info, bodies, bodies.trials
-        self.ends = EndRows.of(info)
+    def __init__(self) -> None:
+        self.push: dict[tuple[int, int], Any] = {}
+        self.gap: dict[int, Any] = {}
+
+    def add(self, turning: TurningRows) -> None:
+        """Add rows that turn with volumes."""
+        self.push.update(turning.push)
+        self.gap.update(turning.gap)
+
+    def add_body(self, k: int, forces: Sequence[FloatArray], gaps: FloatArray) -> None:
+        """Add the rows of the small body k: derivatives of Hᵀλ of all bodies, and of the gaps."""
+        self.push.update({(j, k): X for j, X in enumerate(forces) if X.any()})
+        self.gap[k] = sparse.csr_matrix(gaps)
+
+    def pull(self, w: Sequence[FloatArray], weighed: FloatArray, into: list[FloatArray]) -> None:
+        """Add the derivatives by the start of each body to `into`; `weighed` is Bᵀ ν (rows,)."""
+        for k, S in self.gap.items():
+            into[k] = into[k] - (S.T @ weighed).reshape(into[k].shape)
+        for (j, k), X in self.push.items():
+            into[k] = into[k] + (X.T @ w[j].ravel()).reshape(into[k].shape)
+
+    def follow(self, start: Sequence[FloatArray], push: list[FloatArray], gap: FloatArray) -> None:
+        """Add what motions of the `start` (unknowns, k) of each body change in Hᵀλ and in δ to `push` and `gap`."""
+        for k, S in self.gap.items():
+            gap += S @ start[k]
+        for (j, k), X in self.push.items():
+            push[j] = push[j] + X @ start[k]
+
+
+class StepAdjoint:
+    """The adjoint of the step that `info` reports; `solve` may be called for several right-hand sides. `decided` tells
+    of constraints whether other steps found that the matrices hold how they turn (`gradients.known`).
+    """
+
+    def __init__(self, info: StepInfo, decided: dict[int, bool] | None = None) -> None:
+        self.info, self.ends = info, EndRows.of(info)
+        self.bodies = info.step.bodies
+        self.trials = self.bodies.trials
         self._shapes = [trial.dx.shape for trial in self.trials]
-        stiff = self._stiffnesses()
-        self.parts: list[BodyAdjoint] = [self._part(k, stiff.get(k, [])) for k in range(len(self.trials))]
-        self._small = [k for k, part in enumerate(self.parts) if isinstance(part, SmallBodyAdjoint)]
+        self._small = [k for k, trial in enumerate(self.trials) if not trial.has_adjoint]
+        self._volumes = [k for k in range(len(self.trials)) if k not in self._small]
         self._across: dict[int, list[FloatArray]] = {}
-        self.rows_of_start: list[Any] = []
+        self._turning: TurningRows | None = None
+        self.of_start, self.of_velocity = RowsOfStart(), RowsOfStart()
+        stiff = self._stiffnesses()
+        if self.ends is not None:
+            self.H: list[Any] = [sparse.csr_matrix(h) for h in self.ends.rows.H]
+            self._turn(stiff, {} if decided is None else decided)
+        self.parts: list[BodyAdjoint] = [
+            self._part(k, [K for parts in stiff.values() for K in parts.get(k, [])]) for k in range(len(self.trials))
+        ]
         if self.ends is None:
             return
-        self.H: list[Any] = [sparse.csr_matrix(h) for h in self.ends.rows.H]
         self.G = list(self.H)
+        if self._turning is not None:
+            for k in self._volumes:
+                self.G[k] = self._turning.replaced(k, self.H[k])
         self._add_small()
         self._P = [part.solve_rows(G) if G.nnz else None for part, G in zip(self.parts, self.G, strict=True)]
         self._W = np.zeros((self.ends.rows.count,) * 2)
@@ -74,8 +118,7 @@ class StepAdjoint:
                 self._W += H @ P
         diagonal = np.maximum(np.abs(np.diag(self._W)), np.finfo(float).tiny)
         self.active: ActiveSet = active_set(self.ends.rows, self.ends.lam, self.ends.delta, diagonal)
-        self._check_known(stiff, set() if checked is None else checked)
-        self.rows_of_start = self._slip_of_start()
+        self._add_start()
 
     def solve(self, g: Sequence[FloatArray], by_force: FloatArray | None = None) -> Multipliers:
         """w and ν for ∂J/∂q⁺ `g` of each body and ∂J/∂λ `by_force` (rows,)."""
@@ -104,12 +147,12 @@ class StepAdjoint:
         """dJ/dq and dJ/dv of the start of the step, but for the part through v⁺."""
         pairs = [part.start(w) for part, w in zip(self.parts, multipliers.w, strict=True)]
         q = [pair[0] for pair in pairs]
+        v = [pair[1] for pair in pairs]
         if self.ends is not None:
             weighed = self.active.B.T @ multipliers.nu
-            for k, S in enumerate(self.rows_of_start):
-                if S is not None:
-                    q[k] = q[k] - (S.T @ weighed).reshape(q[k].shape)
-        return q, [pair[1] for pair in pairs]
+            self.of_start.pull(multipliers.w, weighed, q)
+            self.of_velocity.pull(multipliers.w, weighed, v)
+        return q, v
 
     def residual(
         self, index: int, *, model: Any = None, gravity: FloatArray | None = None, controls: Any = None
@@ -120,7 +163,7 @@ class StepAdjoint:
         bodies = self.bodies
         given = {**bodies.controls, **controls} if controls else bodies.controls
         own = bodies.gravity if gravity is None else gravity
-        begun = self._begun(index)._replace(gravity=own, controls=given, workspace=None)
+        begun = start_of(self.bodies, index)._replace(gravity=own, controls=given, workspace=None)
         changed = bodies.world.models[index] if model is None else model
         made: FloatArray = changed.trial(begun).at(self.trials[index].dx).residual().r
         return made
@@ -140,105 +183,126 @@ class StepAdjoint:
         known = trial.adjoint(stiffnesses)
         if known is not None:
             return known
-        restart = restart_of(self.bodies.world.models[index], self._begun(index))
+        restart = restart_of(self.bodies.world.models[index], start_of(self.bodies, index))
         return SmallBodyAdjoint(trial, restart, start.q[index], start.v[index])
 
-    def _begun(self, index: int) -> StepStart:
-        bodies = self.bodies
-        q, v = bodies.start.q[index], bodies.start.v[index]
-        given = bodies.gravity, bodies.controls, bodies.workspace, None, bodies.world.supported[index], None
-        return StepStart(q, v, bodies.scheme, *given)
-
-    def _stiffnesses(self) -> dict[int, list[Any]]:
-        """The geometric stiffness of rows at their last forces, by the index of its volume."""
+    def _stiffnesses(self) -> dict[int, dict[int, list[Any]]]:
+        """The geometric stiffness of rows at their last forces, by constraint and the index of the body."""
         world, made = self.bodies.world, {}  # type: ignore[var-annotated]
         if self.ends is None or not world.stiff_constraints:
             return made
         keys, slices = world.stiff_keys
         forces = forces_of(keys, self.ends.rows.key, self.ends.lam)
         x = [trial.evaluation_point() for trial in self.trials]
+        places = {id(constraint): index for index, constraint in enumerate(world.constraints)}
         for constraint, own in zip(world.stiff_constraints, slices, strict=True):
             for index, K in constraint.stiffness(x, forces[own], self.bodies.scheme.theta):
-                made.setdefault(index, []).append(K)
+                made.setdefault(places[id(constraint)], {}).setdefault(index, []).append(K)
         return made
+
+    def _turn(self, stiff: dict[int, dict[int, list[Any]]], decided: dict[int, bool]) -> None:
+        """Find the rows that turn with volumes as no stiffness says, of which `stiff` is then rid."""
+        assert self.ends is not None
+        probe = Probe.of(self.ends, self._volumes, decided)
+        if not probe.open:
+            return
+        along = probe.along
+        products = {
+            index: {k: self._product(k, parts, along[k]) for k, parts in own.items()}
+            for index, own in ((index, self._of_volumes(stiff.get(index, {}))) for index in probe.open)
+        }
+        turning = probe.turning(products, self.H, self._volumes)
+        for index in probe.open:
+            if not self.bodies.world.constraints[index].is_contact:
+                decided[index] = index not in turning
+        if turning:
+            for index in turning:
+                stiff.pop(index, None)
+            self._refuse_reduced(turning)
+            self._turn_by = partial(TurningRows.of, self.ends, turning, self._volumes)
+            self._follows_start = partial(probe.follows_start, turning, self._volumes, self.H)
+            self._turning = TurningRows.of(self.ends, turning, self._volumes)
+            probe.check(self._turning, turning)
+
+    def _refuse_reduced(self, turning: Sequence[int]) -> None:
+        if self.bodies.world.reductions:
+            names = ", ".join(repr(self.bodies.world.constraints[index].name) for index in turning)
+            raise InputError(
+                f"gradients through reduced worlds do not know how the rows of {names} turn: contacts with fixed "
+                "planes and cables within one body are known"
+            )
+
+    def _of_volumes(self, parts: dict[int, list[Any]]) -> dict[int, list[Any]]:
+        return {k: own for k, own in parts.items() if k in self._volumes}
+
+    def _product(self, index: int, parts: Sequence[Any], y: FloatArray) -> FloatArray:
+        """K y of a volume, K the sum of `parts`."""
+        model: Any = self.trials[index].model
+        return BlockMatrix(model.pattern, self._values(index, parts)).matvec(y)
+
+    def _values(self, index: int, parts: Sequence[Any]) -> FloatArray:
+        """The blocks of the sum of `parts` of the stiffness of a volume."""
+        model: Any = self.trials[index].model
+        values = np.zeros((model.pattern.block_count, 3, 3))
+        for K in parts:
+            K.add_to(values)
+        return values
 
     def _add_small(self) -> None:
         """What rows do where small bodies move."""
         assert self.ends is not None
+        self._by_end: dict[int, tuple[list[FloatArray], FloatArray]] = {}
         for k in self._small:
             part: Any = self.parts[k]
             if not self.H[k].nnz:
                 continue
-            forces, gaps = self.ends.by_end(k, part)
+            forces, gaps = self._by_end[k] = self.ends.by_end(k, part)
             part.add_rows(forces[k])
             self._across[k] = [force if j != k else np.zeros((0, 0)) for j, force in enumerate(forces)]
             self.G[k] = sparse.csr_matrix(gaps)
-            self._refuse_mixed_friction(k)
 
-    def _refuse_mixed_friction(self, k: int) -> None:
+    def _add_start(self) -> None:
+        """What rows know of the start at fixed q⁺: the slip of contacts with friction counts from there, points of
+        faces that meet round solids are chosen there, and planes that land follow its velocities.
+        """
         assert self.ends is not None
-        rows = self.ends.rows
-        pressed = (rows.law == Law.COULOMB) & (self.ends.lam != 0.0)
-        for j, H in enumerate(self.H):
-            if j in self._small or not H.nnz:
-                continue
-            both = pressed & (np.diff(H.indptr) > 0) & (np.diff(self.H[k].indptr) > 0)
-            if both.any():
-                name = self.bodies.world.constraints[int(self.ends.owner[np.argmax(both)])].name
-                raise InputError(
-                    f"gradients do not know friction between a volume and a body that turns ({name}): their planes of "
-                    "contact turn with the body; take friction=0 there, or an obstacle"
-                )
-
-    def _slip_of_start(self) -> list[Any]:
-        """∂δ/∂q at fixed q⁺ of each body: the slip of contacts with friction counts from the start of the step."""
-        assert self.ends is not None
-        rows = self.ends.rows
+        rows, start = self.ends.rows, self.of_start
         slip = (rows.law == Law.COULOMB) & self.active.active
-        first = np.flatnonzero(rows.law == Law.COULOMB)[::3]
-        slip[first] = False
-        if not slip.any():
-            return [None] * len(self.parts)
+        slip[np.flatnonzero(rows.law == Law.COULOMB)[::3]] = False
+        if self._turning is not None:
+            if self.ends.predicted or self._follows_start(slip):
+                start.add(self._turn_by(by="start"))
+                slip &= ~self._turning.which
+            if self.ends.predicted:
+                self.of_velocity.add(self._turn_by(by="velocity"))
         picked = sparse.diags(slip.astype(np.float64))
-        made: list[Any] = []
         for k, part in enumerate(self.parts):
             if not self.H[k].nnz:
-                made.append(None)
-            elif isinstance(part, SmallBodyAdjoint):
-                made.append(sparse.csr_matrix(self.ends.by_start(k, part, self.G[k].toarray())))
-            else:
-                made.append(-(picked @ self.H[k]))
-        return made
-
-    def _check_known(self, stiff: dict[int, list[Any]], checked: set[int]) -> None:
-        """Raise where rows change with volumes in ways that are in none of the matrices."""
-        assert self.ends is not None
-        y = direction(self.ends, self._small)
-        products: list[FloatArray | None] = [None] * len(y)
-        for index, parts in stiff.items():
-            if index not in self._small:
-                model: Any = self.trials[index].model
-                values = np.zeros((model.pattern.block_count, 3, 3))
-                for K in parts:
-                    K.add_to(values)
-                products[index] = BlockMatrix(model.pattern, values).matvec(y[index])
-        check_known(self.ends, products, self._across, self._small, self.H, self.active.active, checked)
+                continue
+            if isinstance(part, SmallBodyAdjoint):
+                start.add_body(k, *self.ends.by_start(k, part, self._by_end[k]))
+                if self.ends.predicted:
+                    self.of_velocity.add_body(k, *self.ends.by_velocity(k, part))
+            elif slip.any():
+                start.gap[k] = start.gap.get(k, 0) - picked @ self.H[k]
 
     def _beyond(self, w: Sequence[FloatArray]) -> list[FloatArray] | None:
         """Nᵀ w of each body, None where there is nothing."""
         parts = [part.rest(x) for part, x in zip(self.parts, w, strict=True)]
-        if all(part is None for part in parts) and not self._across:
+        if all(part is None for part in parts) and not self._across and self._turning is None:
             return None
         made = [np.zeros(x.shape) if part is None else part for part, x in zip(parts, w, strict=True)]
-        for i, columns in self._across.items():
-            for j, X in enumerate(columns):
-                if j == i:
-                    continue
-                made[i] = made[i] - (X.T @ w[j].ravel()).reshape(made[i].shape)
-                if j not in self._small:
-                    made[j] = made[j] - (X @ w[i].ravel()).reshape(made[j].shape)
+        for j, k, X in self._blocks():
+            made[k] = made[k] - (X.T @ w[j].ravel()).reshape(made[k].shape)
         fixed = [trial.model.constrained for trial in self.trials]
         return [np.where(held, 0.0, x) for held, x in zip(fixed, made, strict=True)]
+
+    def _blocks(self) -> Iterator[tuple[int, int, Any]]:
+        """∂(Hᵀλ)/∂q of body j by body k, as far as A does not hold it: j, k and the matrix."""
+        for k, columns in self._across.items():
+            yield from ((j, k, X) for j, X in enumerate(columns) if j != k)
+        if self._turning is not None:
+            yield from ((j, k, X) for (j, k), X in self._turning.push.items())
 
     def _preconditioned(self, g: Sequence[FloatArray], by_force: FloatArray | None = None) -> Multipliers:
         """The solve without N."""

@@ -19,11 +19,11 @@ from pliant.core.errors import InputError
 from pliant.core.immutable import evolve
 from pliant.core.types import FloatArray
 from pliant.gradients.adjoint import Multipliers, StepAdjoint
-from pliant.gradients.changed import with_spec
 from pliant.gradients.finite import STEP, derivative
 from pliant.gradients.losses import Instant, Loss
 from pliant.models.body import Model
 from pliant.world import World
+from pliant.world.changed import model_of
 
 
 class Changes(NamedTuple):
@@ -168,7 +168,7 @@ class OfModel(Effect):
     def _model(self, s: float) -> Model:
         if s not in self._models:
             made = self._change(s)
-            self._models[s] = made if isinstance(made, Model) else with_spec(self._world, self._index, made)
+            self._models[s] = made if isinstance(made, Model) else model_of(self._world, self._index, made)
         return self._models[s]
 
 
@@ -212,6 +212,11 @@ class OfRoute(Effect):
     def changes(self, k: int, step: StepAdjoint) -> Changes | None:
         """See `Effect.changes`."""
         assert step.ends is not None
+        if step.ends.ahead is not None:
+            raise InputError(
+                "routes of cables are not differentiated through steps of one linear solve: give the stepper a "
+                "tolerance, 1e-10"
+            )
         row = step.info.assembly.slices[self._index].start  # type: ignore[union-attr]
         lam, view = step.ends.lam[row], step.bodies.view()
         sizes = step.bodies.world.sizes

@@ -19,12 +19,13 @@ from pliant.core.checks import positive_count
 from pliant.core.declared import declared
 from pliant.core.errors import InputError
 from pliant.core.one_line import one_line
-from pliant.core.types import FloatArray
+from pliant.core.types import FloatArray, IndexArray
 from pliant.gradients.adjoint import StepAdjoint
 from pliant.gradients.effects import Effect
+from pliant.gradients.linear_step import LinearStepAdjoint
 from pliant.gradients.losses import NOTHING, Custom, Instant, Loss, Slope
 from pliant.gradients.parameters import Parameter
-from pliant.gradients.plan import Plan, check_parameters, check_stepper, check_world, steps
+from pliant.gradients.plan import Plan, check_parameters, check_stepper, is_linear, steps
 from pliant.stepping import StepInfo
 from pliant.world import State, World
 from pliant.world.belonging import check_belongs
@@ -69,7 +70,8 @@ def gradient(
 
     stepper
         A `pl.ImplicitEuler` or `pl.ImplicitMidpoint` with a `tolerance`, or a `pl.QuasiStatic`; the derivative is that
-        of the converged step, and its error is about that of the tolerance: take 1e-10 or less.
+        of the converged step, and its error is about that of the tolerance: take 1e-10 or less. Or a `pl.ImplicitEuler`
+        of one linear solve a step, for worlds of volumes; the derivative is that of the step as it was computed.
     loss, parameters
         One of `pl.losses`, or a sum of them. Of `pl.parameters`: controls, the initial state, constants of materials,
         loads, gravity, friction, masses, damping, routes of cables.
@@ -87,10 +89,9 @@ def gradient(
     Where contacts change between sticking, slipping and open, the derivative is one-sided: that of the contact state
     that the step found.
     """
-    check_stepper(stepper)
+    check_stepper(stepper, linear=True)
     check_parameters(parameters, "gradient")
     _check_loss(loss)
-    check_world(world)
     first = world.initial_state() if start is None else start
     check_belongs(first, world)
     plan = Plan.of(stepper, control, until, first, "gradient")
@@ -105,7 +106,9 @@ class _Adjoint:
 
     def __init__(self, world: World, stepper: Any, loss: Loss | Custom, plan: Plan, stretch: int) -> None:
         self._world, self._stepper, self._loss, self._plan, self._stretch = world, stepper, loss, plan, stretch
-        self._checked: set[int] = set()
+        self._decided: dict[int, bool] = {}
+        self._adjoint = LinearStepAdjoint if is_linear(stepper) else StepAdjoint
+        self._before: tuple[IndexArray, FloatArray] = np.zeros(0, np.int64), np.zeros(0)
 
     def run(self, first: State, parameters: tuple[Parameter, ...], gathered: list[Effect]) -> Gradient:
         """The gradient."""
@@ -158,9 +161,11 @@ class _Adjoint:
         slope = self._slope(instant, slopes)
         q, v = _added(q, slope.q), _added(v, slope.v)
         assert instant.info is not None
-        step = StepAdjoint(instant.info, self._checked)
+        step = self._adjoint(instant.info, self._decided)
         pulled = [part.velocity(x) for part, x in zip(step.parts, v, strict=True)]
-        found = step.solve([x + each.end for x, each in zip(q, pulled, strict=True)], slope.lam)
+        found = step.solve([x + each.end for x, each in zip(q, pulled, strict=True)], self._by_force(step, slope))
+        if isinstance(step, LinearStepAdjoint):
+            self._before = step.before(found)
         for each in gathered:
             each.add(k, step, found)
             if isinstance(self._loss, Loss):
@@ -169,6 +174,17 @@ class _Adjoint:
         step.release()
         q = [x + each.q for x, each in zip(before_q, pulled, strict=True)]
         return q, [x + each.v for x, each in zip(before_v, pulled, strict=True)]
+
+    def _by_force(self, step: StepAdjoint, slope: Slope) -> FloatArray | None:
+        """The derivatives by the forces of a step: of the loss, and of the matrix of the step after it."""
+        keys, values = self._before
+        if step.ends is None or not values.any():
+            return slope.lam
+        rows = step.ends.rows
+        made = np.zeros(rows.count) if slope.lam is None else slope.lam.copy()
+        for key, value in zip(keys, values, strict=True):
+            made[rows.key == key] += value
+        return made
 
     def _steps(self, state: State, begin: int, end: int) -> Iterator[tuple[State, StepInfo]]:
         return steps(self._world, self._stepper, self._plan, state, range(begin, end))

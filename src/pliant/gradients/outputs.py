@@ -206,7 +206,7 @@ class _OfContact(Reading):
             size = _MOTION / scale if scale else 1.0
 
             def force(s: float, motion: list[FloatArray] = motion, lam: FloatArray = lam) -> FloatArray:
-                assembly, forces = ends.assembled(step.bodies.moved(motion, s), ends.lam + s * lam)
+                assembly, forces = ends.assembled(ends.bodies.moved(motion, s), ends.lam + s * lam)
                 return self._total(assembly, forces)
 
             made[:, k] = derivative(force, size)

@@ -147,10 +147,12 @@ class Mass(changed.OfMass, Parameter):
         """One number."""
         index = world.index(self.body)
         model: Any = world.models[index]
-        if hasattr(model, "chart") or not (hasattr(model, "mass") or hasattr(model.spec, "inertia")):
+        if not (hasattr(model, "mass") or hasattr(model.spec, "inertia")):
             raise InputError(f"pl.parameters.Mass is for volumes and rigid bodies; {model.name!r} is none of them")
         if hasattr(model, "mass"):
             total = model.mass.total
+            if world.reductions:  # modes have masses of their own
+                return OfModel(world, index, lambda s: replace(model.spec, mass=total + s), STEP * total)
             return OfModel(world, index, lambda s: heavier(model, 1.0 + s / total), STEP * total)
         spec = model.spec
         change = lambda s: replace(spec, mass=spec.mass + s, inertia=spec.inertia * (1.0 + s / spec.mass))  # noqa: E731

@@ -65,14 +65,13 @@ def steps(
         yield state, info
 
 
-def check_world(world: World) -> None:
-    """Refuse worlds without derivatives."""
-    if world.reductions:
-        raise InputError("gradients do not know reduced worlds: take the world that was reduced")
+def is_linear(stepper: Any) -> bool:
+    """Whether each step is one linear solve."""
+    return type(stepper) is ImplicitEuler and stepper.tolerance is None and stepper.newton_iterations == 1
 
 
-def check_stepper(stepper: Any) -> None:
-    """Refuse steppers without derivatives, before anything runs."""
+def check_stepper(stepper: Any, *, linear: bool = False) -> None:
+    """Refuse steppers without derivatives, before anything runs; steps of one linear solve where not `linear`."""
     if type(stepper) not in (ImplicitEuler, ImplicitMidpoint, QuasiStatic):  # others are made of them
         raise InputError(
             "gradients go through pl.ImplicitEuler, pl.ImplicitMidpoint and pl.QuasiStatic, not "
@@ -81,7 +80,7 @@ def check_stepper(stepper: Any) -> None:
     if stepper.solver is not None:
         raise InputError("gradients go through steps with given controls; this stepper has a solver (pl.Inverse)")
     counted = stepper.newton_iterations is not None if isinstance(stepper, QuasiStatic) else stepper.tolerance is None
-    if counted:
+    if counted and not (linear and is_linear(stepper)):
         name = type(stepper).__name__
         remedy = "newton_iterations=None" if isinstance(stepper, QuasiStatic) else "tolerance=1e-10"
         raise InputError(
@@ -106,6 +105,10 @@ def _without_derivative(stepper: Any, info: StepInfo) -> str:
         return "left a rigid motion open, which nothing resists"
     if step.parts > 1 and not isinstance(stepper, QuasiStatic):
         return f"was divided into {step.parts} parts because its iteration failed; take a smaller dt"
+    if is_linear(stepper) and (step.repeated or step.session.constraints):
+        return "was repeated because elements inverted or its solve failed; take a smaller dt"
+    if is_linear(stepper) and step.projected:
+        return "had a matrix that is not positive definite, and was projected; give the stepper a tolerance, 1e-10"
     if step.fraction < 1.0:
         return "was cut because bodies would have crossed or inverted; take a smaller dt"
     if isinstance(stepper, ImplicitMidpoint) and info.assembly is not None and info.assembly.rows.count:

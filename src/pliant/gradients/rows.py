@@ -7,28 +7,38 @@ differentiated by finite differences of the rows themselves.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
-from typing import Any
+from functools import cached_property, partial
+from typing import Any, Literal
 
 import numpy as np
 from scipy import sparse
 
 from pliant.constraints import Assembly, Rows
-from pliant.core.arrays import transposed_product
+from pliant.constraints.assembly import joined
+from pliant.core.arrays import frozen, transposed_product
 from pliant.core.errors import InputError
 from pliant.core.immutable import evolve
-from pliant.core.types import FloatArray, IndexArray
+from pliant.core.types import BoolArray, FloatArray, IndexArray
 from pliant.gradients.finite import derivative
-from pliant.gradients.small_body import SmallBodyAdjoint
+from pliant.gradients.small_body import SmallBodyAdjoint, restart_of, start_of
+from pliant.solvers.contact import Law
 from pliant.stepping.bodies import StepBodies
+
+_STEP, _FINE = 1e-6, 1e-8
+"""Motions of a node in a difference of rows, over the size of its body."""
+_TURNED, _KEPT = 1e-2, 1e-4
+"""Change of a row, relative to its largest entry, that no last correction makes: planes are turned by 8 degrees at
+least. Of a step that kept its contacts they have to be nearer to those at its end.
+"""
 
 
 @dataclass(frozen=True, eq=False)
 class EndRows:
     """The rows of `bodies` at the end of a step: `rows`, their forces `lam` (m,) N and δ (m,), and the constraint
-    `owner` (m,) of each.
+    `owner` (m,) of each. `predicted`: velocities of the start turn planes of contact that land. Rows that a step of one
+    solve took at its start have δ after the motion `ahead` of each body; None where they are those of the end.
     """
 
     bodies: StepBodies
@@ -37,14 +47,51 @@ class EndRows:
     delta: FloatArray
     owner: IndexArray
     memories: tuple[Any, ...]
+    predicted: bool
+    ahead: tuple[FloatArray, ...] | None = None
+
+    @property
+    def step(self) -> float:
+        """Motion of a node in a difference of the rows, over the size of its body: where planes are turned against the
+        motion that velocities predict, detection does so down to a thousandth of what may pass.
+        """
+        return _FINE if self.predicted or self.ahead is not None else _STEP
+
+    @cached_property
+    def group(self) -> IndexArray:
+        """The first row (m,) of the contact of each row: one of three where there is friction, itself elsewhere."""
+        made = np.arange(self.rows.count)
+        friction = np.flatnonzero(self.rows.law == Law.COULOMB)
+        made[friction] = np.repeat(friction[::3], 3)
+        return made
+
+    @cached_property
+    def may_open(self) -> BoolArray:
+        """Rows (m,) of contacts."""
+        return np.asarray(np.isin(self.rows.law, (int(Law.SIGNORINI), int(Law.COULOMB))))
+
+    @cached_property
+    def pushing(self) -> BoolArray:
+        """Rows (m,) of contacts and of others that have a force."""
+        made = np.zeros(self.rows.count, bool)
+        made[self.group[self.lam != 0.0]] = True
+        return np.asarray(made[self.group])
 
     @classmethod
     def of(cls, info: Any) -> EndRows | None:
         """Those of the step that `info` reports; None where the world has no constraint."""
         if info.assembly is None or not info.assembly.rows.count:
             return None
-        bodies = info.step.bodies
-        assembly = bodies.assembled()
+        bodies = _ended(info, still=True)
+        assembly, predicted = bodies.assembled(), False
+        if info.step.bodies.scheme.rate and not _same(info, assembly):
+            bodies, predicted = _ended(info, still=False), True
+            assembly = bodies.assembled()
+            if not _same(info, assembly):
+                raise InputError(
+                    "contacts of a step went to and fro while it was solved, and it ended between two sets of them: "
+                    "there it has no derivative; change the start or the controls a little, or take a smaller dt"
+                )
         order = _order(info.assembly.rows.key, assembly.rows.key)
         lost = (order < 0) & (info.lam != 0.0)
         if lost.any():
@@ -54,18 +101,79 @@ class EndRows:
         for index, own in enumerate(info.assembly.slices):
             owner[own] = index
         memories = info.assembly.memories if (order < 0).any() else assembly.memories
-        return cls(bodies, rows, info.lam, rows.gap, owner, memories)
+        return cls(bodies, rows, info.lam, rows.gap, owner, memories, predicted)
 
-    def at(self, index: int, trial: Any) -> tuple[list[FloatArray], FloatArray]:
-        """Hᵀλ of every body (unknowns,) and the gaps (m,), with `trial` in place of that of body `index`."""
-        return self.moved([trial if k == index else each for k, each in enumerate(self.bodies.trials)])
+    @classmethod
+    def of_start(cls, info: Any) -> EndRows | None:
+        """The rows of a step of one linear solve, which took them where it began."""
+        if info.assembly is None or not info.assembly.rows.count:
+            return None
+        bodies = info.step.bodies
+        begun = bodies.at([np.zeros(trial.dx.shape) for trial in bodies.trials])
+        memories = info.assembly.memories[: len(info.world.constraints)]
+        owner = np.zeros(info.assembly.rows.count, np.int64)
+        for index, own in enumerate(info.assembly.slices):
+            owner[own] = index
+        ahead = tuple(trial.dx for trial in bodies.trials)
+        bodies = evolve(begun, recent=memories)
+        return cls(bodies, info.assembly.rows, info.lam, info.delta, owner, memories, False, ahead)
 
-    def moved(self, trials: Sequence[Any]) -> tuple[list[FloatArray], FloatArray]:
-        """The same with other trials of all bodies."""
-        bodies = evolve(self.bodies, trials=tuple(trials))
+    def shifted(
+        self, by: Literal["end", "start", "velocity", "whole"], motions: Mapping[int, FloatArray]
+    ) -> StepBodies:
+        """The bodies after motions of some volumes by index, (n, 3): of the end, of the start with the end where it is,
+        of both, or of the velocities at the start.
+        """
+        start, trials = self.bodies.start, self.bodies.trials
+        if by == "velocity":
+            return self.placed({}, v={k: start.v[k] + x for k, x in motions.items()})
+        if by == "end":
+            return self.placed({k: trials[k].at(trials[k].dx + x) for k, x in motions.items()})
+        q = {k: start.q[k] + x for k, x in motions.items()}
+        changed = {}
+        for k, x in motions.items():
+            restarted = restart_of(trials[k].model, start_of(self.bodies, k))(frozen(q[k]), start.v[k])
+            changed[k] = restarted.at(trials[k].dx - x if by == "start" else trials[k].dx)
+        return self.placed(changed, q)
+
+    def placed(
+        self, trials: Mapping[int, Any], q: Mapping[int, FloatArray] | None = None,
+        v: Mapping[int, FloatArray] | None = None,
+    ) -> StepBodies:  # fmt: skip
+        """The bodies with other trials, and other positions and velocities at the start of the step, by index."""
+        begun = self.bodies.start
+        if q or v:
+            begun = evolve(begun, q=_mixed(begun.q, q or {}), v=_mixed(begun.v, v or {}))
+        mixed = tuple(trials.get(k, each) for k, each in enumerate(self.bodies.trials))
+        return evolve(self.bodies, start=begun, trials=mixed)
+
+    def moved(self, bodies: StepBodies) -> tuple[list[FloatArray], FloatArray]:
+        """Hᵀλ of every body (unknowns,) and the gaps (m,) where the `bodies` have moved."""
         assembly, lam, order = self._assembled(bodies, self.lam)
         gaps = np.where(order < 0, self.rows.gap, assembly.rows.gap[np.maximum(order, 0)])
         return [transposed_product(H, lam) for H in assembly.rows.H], gaps
+
+    def some(
+        self, bodies: StepBodies, constraints: Sequence[int], picked: IndexArray
+    ) -> tuple[list[sparse.csr_matrix], FloatArray]:
+        """H of every body (k, unknowns) and δ (k,) of the rows `picked` (k,), which are of `constraints` alone, where
+        the `bodies` have moved.
+        """
+        views, known = bodies.views(0), bodies.world.constraints
+        rows = joined([known[index].rows_at(views[index])[0] for index in constraints])
+        own = np.flatnonzero(np.isin(self.owner, constraints))
+        if np.array_equal(rows.key, self.rows.key[own]):
+            order = np.searchsorted(own, picked)
+        else:
+            order = _order(self.rows.key[picked], rows.key)
+        lost = order < 0
+        if lost.any():
+            _switch(known, None, int(self.owner[picked][np.argmax(lost)]))
+        H = [sparse.csr_matrix(h)[order] for h in rows.H]
+        gap = rows.gap[order]
+        if self.ahead is not None:
+            gap = gap + sum(h @ dx.ravel() for h, dx in zip(H, self.ahead, strict=True))
+        return H, gap
 
     def assembled(self, bodies: StepBodies, lam: FloatArray) -> tuple[Assembly, FloatArray]:
         """The rows of `bodies` that have moved, and the forces `lam` (m,) of these rows in their order."""
@@ -85,26 +193,72 @@ class EndRows:
         """Derivatives by q⁺ of the small body `index`: of Hᵀλ of every body (its unknowns, unknowns), and of the gaps
         (m, unknowns).
         """
-        return self._columns(index, body, body.moved)
+        return self._columns(index, body, lambda k, s: self.placed({index: body.moved(k, s)}))
 
-    def by_start(self, index: int, body: SmallBodyAdjoint, by_end: FloatArray) -> FloatArray:
-        """Derivatives (m, unknowns) of the gaps by q of the small body at fixed q⁺; `by_end` are those by q⁺."""
-        return self._columns(index, body, body.begun)[1] - by_end @ body.carried
+    def by_start(
+        self, index: int, body: SmallBodyAdjoint, by_end: tuple[list[FloatArray], FloatArray]
+    ) -> tuple[list[FloatArray], FloatArray]:
+        """The same by q of the small body at fixed q⁺; `by_end` are those by q⁺."""
+
+        def begun(k: int, s: float) -> StepBodies:
+            return self.placed({index: body.begun(k, s)}, {index: body.start_moved(k, s)})
+
+        forces, gaps = self._columns(index, body, begun)
+        held = [x - y @ body.carried for x, y in zip(forces, by_end[0], strict=True)]
+        return held, gaps - by_end[1] @ body.carried
+
+    def by_velocity(self, index: int, body: SmallBodyAdjoint) -> tuple[list[FloatArray], FloatArray]:
+        """The same by v of the small body."""
+        return self._columns(index, body, lambda k, s: self.placed({}, v={index: body.start_faster(k, s)}))
 
     def _columns(
-        self, index: int, body: SmallBodyAdjoint, moved: Callable[[int, float], Any]
+        self, index: int, body: SmallBodyAdjoint, placed: Callable[[int, float], StepBodies]
     ) -> tuple[list[FloatArray], FloatArray]:
         sizes = list(self.bodies.world.sizes)
         made = np.zeros((sum(sizes) + self.rows.count, body.model.size))
 
         def values(k: int, s: float) -> FloatArray:
-            forces, gaps = self.at(index, moved(k, s))
+            forces, gaps = self.moved(placed(k, s))
             return np.concatenate([*forces, gaps])
 
         for k in body.free:
             made[:, k] = derivative(partial(values, k), body.steps[k])
         ends = np.cumsum(sizes)
         return np.split(made[: ends[-1]], ends[:-1]), made[ends[-1] :]
+
+
+def _mixed(arrays: Sequence[FloatArray], other: Mapping[int, FloatArray]) -> tuple[FloatArray, ...]:
+    return tuple(frozen(other[k]) if k in other else x for k, x in enumerate(arrays))
+
+
+def _ended(info: Any, *, still: bool) -> StepBodies:
+    """The bodies at the end of a step, for its rows: contacts have the frames in which λ is told. Where `still`, the
+    velocities are those of the step, whose motion is over; with those of the start detection turns planes that stand
+    across the motion which these predict.
+    """
+    bodies = info.step.bodies
+    start = bodies.start
+    if still and bodies.scheme.rate:
+        pairs = zip(start.v, bodies.dx, strict=True)
+        v = tuple(frozen(bodies.scheme.rate * dx) if v.shape == dx.shape else v for v, dx in pairs)
+        start = evolve(start, v=v)
+    memories = info.assembly.memories[: len(info.world.constraints)]
+    made: StepBodies = evolve(bodies, recent=memories, start=start)
+    return made
+
+
+def _same(info: Any, assembly: Assembly) -> bool:
+    """Whether rows that push have the directions that they had in the last linear solve."""
+    pushing = np.flatnonzero(info.lam)
+    most = _TURNED if info.step.kept is None else _KEPT
+    order = _order(info.assembly.rows.key[pushing], assembly.rows.key)
+    if (order < 0).any():
+        return False
+    for before, after in zip(info.assembly.rows.H, assembly.rows.H, strict=True):
+        one, other = sparse.csr_matrix(before)[pushing], sparse.csr_matrix(after)[order]
+        if one.nnz and abs(one - other).max() > most * abs(one).max():
+            return False
+    return True
 
 
 def _order(wanted: IndexArray, keys: IndexArray) -> IndexArray:

@@ -22,7 +22,7 @@ from pliant.gradients.effects import Effect
 from pliant.gradients.losses import Instant
 from pliant.gradients.outputs import Output
 from pliant.gradients.parameters import Parameter
-from pliant.gradients.plan import Plan, check_parameters, check_stepper, check_world, steps
+from pliant.gradients.plan import Plan, check_parameters, check_stepper, steps
 from pliant.gradients.tangent import StepTangent, Tangent
 from pliant.world import State, World
 from pliant.world.belonging import check_belongs
@@ -65,7 +65,6 @@ def sensitivities(
         As of `pl.gradient`.
     """
     check_stepper(stepper)
-    check_world(world)
     check_parameters(parameters, "sensitivities")
     if not len(outputs) or not all(isinstance(each, Output) for each in outputs):
         raise InputError(f"outputs must be of pl.outputs, one at least, got {outputs!r:.60}")
@@ -77,7 +76,7 @@ def sensitivities(
     sizes = [each.derivative.size for each in effects]
     offsets = [0, *accumulate(sizes)]
     tangent = _start(world, effects, offsets)
-    instant, step, checked, times = Instant(0, plan.count, first, None), None, set[int](), [first.time]
+    instant, step, decided, times = Instant(0, plan.count, first, None), None, dict[int, bool](), [first.time]
     values: list[list[FloatArray]] = [[] for _ in outputs]
     slopes: list[list[FloatArray]] = [[] for _ in outputs]
 
@@ -88,7 +87,7 @@ def sensitivities(
 
     read(None)
     for k, (state, info) in enumerate(steps(world, stepper, plan, first, range(plan.count))):
-        step = StepTangent(info, checked)
+        step = StepTangent(info, decided)
         changes = [each.changes(k, step) for each in effects]
         tangent = step.advance(tangent.q, tangent.v, changes, offsets[:-1])
         instant = Instant(k + 1, plan.count, state, info)

@@ -21,6 +21,7 @@ from pliant.core.types import FloatArray
 from pliant.gradients.finite import derivative, size_of
 from pliant.models.adjoint import Pulled
 from pliant.models.model import StepStart, Trial
+from pliant.stepping.bodies import StepBodies
 
 LARGEST = 400
 """Unknowns of a body up to which finite differences are taken."""
@@ -70,7 +71,16 @@ class SmallBodyAdjoint:
 
     def begun(self, k: int, s: float) -> Trial:
         """The step with the same dx from a start moved by s along the unknown k."""
-        return self._restart(self.trial.displaced(self._q, s * self._unit(k)), self._v).at(self.trial.dx)
+        return self._restart(self.start_moved(k, s), self._v).at(self.trial.dx)
+
+    def start_moved(self, k: int, s: float) -> FloatArray:
+        """q of the start moved by s along the unknown k."""
+        made: FloatArray = self.trial.displaced(self._q, s * self._unit(k))
+        return made
+
+    def start_faster(self, k: int, s: float) -> FloatArray:
+        """v of the start changed by s along the unknown k."""
+        return self._along(self._v, k, s)
 
     def add_rows(self, push: FloatArray) -> None:
         """∂(Hᵀλ)/∂q⁺ (unknowns, unknowns) of the rows."""
@@ -155,6 +165,13 @@ class SmallBodyAdjoint:
 
     def _along(self, v: FloatArray, k: int, s: float) -> FloatArray:
         return v + s * self._unit(k).reshape(v.shape)
+
+
+def start_of(bodies: StepBodies, index: int) -> StepStart:
+    """The start of the step of body `index`."""
+    q, v = bodies.start.q[index], bodies.start.v[index]
+    given = bodies.gravity, bodies.controls, bodies.workspace, None, bodies.world.supported[index], None
+    return StepStart(q, v, bodies.scheme, *given)
 
 
 def restart_of(model: Any, start: StepStart) -> Callable[[FloatArray, FloatArray], Trial]:

@@ -38,12 +38,12 @@ class Tangent(NamedTuple):
 class StepTangent(StepAdjoint):
     """The tangent of the step that `info` reports."""
 
-    def __init__(self, info: StepInfo, checked: set[int] | None = None) -> None:
-        super().__init__(info, checked)
+    def __init__(self, info: StepInfo, decided: dict[int, bool] | None = None) -> None:
+        super().__init__(info, decided)
         self._X: list[FloatArray | None] = []
         if self.ends is not None:
             for k, (part, H) in enumerate(zip(self.parts, self.H, strict=True)):
-                known = None if k in self._small else self._P[k]  # A of a volume is symmetric
+                known = self._P[k] if self.G[k] is H else None  # A of a volume is symmetric
                 self._X.append(part.solve_columns(H.T.toarray()) if known is None and H.nnz else known)
 
     def advance(self, q: Sequence[FloatArray], v: Sequence[FloatArray], changes: Sequence[Changes | None],
@@ -58,9 +58,8 @@ class StepTangent(StepAdjoint):
         for made, offset in zip(changes, offsets, strict=True):
             if made is not None:
                 self._add(made, offset, push, gap, law)
-        for S, x in zip(self.rows_of_start, q, strict=False):
-            if S is not None:
-                gap += S @ x
+        self.of_start.follow(q, push, gap)
+        self.of_velocity.follow(v, push, gap)
         right = -law if self.ends is None else -law - self.active.B @ gap
         end, lam = self._forward(push, right)
         if self._beyond_along([x[:, 0] for x in end]) is not None:
@@ -132,16 +131,11 @@ class StepTangent(StepAdjoint):
     def _beyond_along(self, y: Sequence[FloatArray]) -> list[FloatArray] | None:
         """N y of each body (unknowns,), None where there is nothing."""
         parts = [part.rest_along(x.reshape(shape)) for part, x, shape in zip(self.parts, y, self._shapes, strict=True)]
-        if all(part is None for part in parts) and not self._across:
+        if all(part is None for part in parts) and not self._across and self._turning is None:
             return None
         made = [np.zeros(x.shape) if part is None else part.ravel() for part, x in zip(parts, y, strict=True)]
-        for i, columns in self._across.items():
-            for j, X in enumerate(columns):
-                if j == i:
-                    continue
-                made[j] = made[j] - X @ y[i]
-                if j not in self._small:
-                    made[i] = made[i] - X.T @ y[j]
+        for j, k, X in self._blocks():
+            made[j] = made[j] - X @ y[k]
         return [np.where(trial.model.constrained.ravel(), 0.0, x) for trial, x in zip(self.trials, made, strict=True)]
 
     def _parted(self, x: FloatArray) -> list[FloatArray]:

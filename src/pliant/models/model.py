@@ -164,6 +164,8 @@ class Trial:
 
     velocity_offset: FloatArray | None = None
     """v⁺ − dx/h of implicit Euler, of the shape of dx; None where it is zero."""
+    has_adjoint: ClassVar[bool] = False
+    """Whether `adjoint` gives the body in the adjoint of the step."""
 
     def __init__(self, model: Any, start: StepStart) -> None:
         self._q, self._v, self._scheme, self._gravity, self._controls, workspace, self._first = start[:7]

@@ -6,6 +6,7 @@ an equilibrium of the reduced body.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +24,9 @@ from pliant.models.volume.segments import SegmentStiffness
 from pliant.models.volume.trial import NodalTrial
 from pliant.models.workspace import Workspace
 from pliant.reduced.chart import Configuration, LinearChart
+from pliant.reduced.linear_subspace_adjoint import LinearSubspaceAdjoint
 from pliant.reduced.modal_pieces import ModalPieces
+from pliant.reduced.subspace_adjoint import SubspaceAdjoint
 from pliant.solvers.linear.matrix import BlockMatrix
 from pliant.solvers.linear.response import SolvedResponse
 
@@ -131,6 +134,7 @@ class SubspaceTrial(NodalTrial):
     """One step of a `SubspaceModel` from positions q and velocities v (n, 3); see `models.model.Trial`."""
 
     model: SubspaceModel
+    has_adjoint = True
 
     def __init__(self, model: SubspaceModel, start: StepStart) -> None:
         super().__init__(model, start)
@@ -193,7 +197,7 @@ class SubspaceTrial(NodalTrial):
             A += part.T @ K @ part
             K = np.zeros_like(K)
         if rate and not once:
-            K += rate * self._damping_stiffness()
+            K += rate * self.damping_stiffness()
         A[first:, first:] += K
         along, scale = self._balance(x, here, energy, self._along(x, here, strain, internal))
         r = here.spread(along)
@@ -231,6 +235,19 @@ class SubspaceTrial(NodalTrial):
         trial = model.full_trial(StepStart(*own_start, self._supported, self._history))
         own: Residual = trial.at(self.dx).residual()
         return own if push is None else Residual(own.r + push, max(own.scale, float(np.linalg.norm(push))))
+
+    def adjoint(self, stiffnesses: Iterable[GeometricStiffness]) -> SubspaceAdjoint:
+        """The body in the adjoint of the step."""
+        return SubspaceAdjoint(self, stiffnesses)
+
+    def linear_adjoint(self, stiffnesses: Callable[[FloatArray], Sequence[Any]]) -> LinearSubspaceAdjoint:
+        """The body in the adjoint of a step of one linear solve."""
+        return LinearSubspaceAdjoint(self, stiffnesses)
+
+    @property
+    def follows_rotation(self) -> bool:
+        """Whether the step takes the rotation of the free body by itself."""
+        return self._widening is not None
 
     def accept(self, q: FloatArray) -> None:
         """The step has led to q (n, 3), which therefore lies in the subspace."""
@@ -273,7 +290,7 @@ class SubspaceTrial(NodalTrial):
             along -= self._momentum(here, (scheme.inertia + damping.mass * scheme.rate) * self.dx)
             if damping.stiffness:
                 change = self.model.chart.at(self._q + self.dx).y - self._begin().y
-                parts[3, first:] = damping.stiffness * scheme.rate * (self._damping_stiffness() @ change)
+                parts[3, first:] = damping.stiffness * scheme.rate * (self.damping_stiffness() @ change)
                 along -= parts[3]
         return along, here.norm(parts) if np.isfinite(energy) else np.inf
 
@@ -301,9 +318,12 @@ class SubspaceTrial(NodalTrial):
             self._start = self.model.chart.at(self._q)
         return self._start
 
-    def _damping_stiffness(self) -> FloatArray:
-        """K of Rayleigh damping along the modes, (k, k), in the middle of the step as of the full-order volume."""
+    def damping_stiffness(self, beyond: FloatArray | None = None) -> FloatArray:
+        """K of Rayleigh damping along the modes, (k, k), in the middle of the step as of the full-order volume, or
+        `beyond` it, (k,).
+        """
         tangent = Tangent.WARPED if self.model.is_linear_law else Tangent.PROJECTED
         middle = 0.5 * (self._begin().y + self.model.chart.at(self._q + self.dx).y)
+        middle = middle if beyond is None else middle + beyond
         recalled = None if self._recalled is None else (self._recalled[0], None)
         return self.model.strained(middle, tangent, 1.0, recalled)[2]

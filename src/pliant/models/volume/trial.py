@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import isfinite, sqrt
 from typing import TYPE_CHECKING, Any
@@ -18,6 +18,7 @@ from pliant.models.volume.adjoint import VolumeAdjoint
 from pliant.models.volume.balance import balance, has_motion_left
 from pliant.models.volume.blocks import BlockSystem, ConstrainedFactor
 from pliant.models.volume.free_rotation import free_rotation, widened, widening, without_moment
+from pliant.models.volume.linear_adjoint import LinearVolumeAdjoint
 from pliant.models.volume.memory import Remembered
 from pliant.models.volume.shape_limits import end_of_step
 from pliant.models.workspace import Workspace
@@ -127,6 +128,7 @@ class VolumeTrial(NodalTrial):
     """One step of a `VolumeModel`."""
 
     model: VolumeModel
+    has_adjoint = True
 
     def __init__(self, model: VolumeModel, start: StepStart) -> None:
         super().__init__(model, start)
@@ -279,6 +281,10 @@ class VolumeTrial(NodalTrial):
     def adjoint(self, stiffnesses: Iterable[GeometricStiffness]) -> VolumeAdjoint:
         """The volume in the adjoint of the step."""
         return VolumeAdjoint(self, stiffnesses)
+
+    def linear_adjoint(self, stiffnesses: Callable[[FloatArray], Sequence[Any]]) -> LinearVolumeAdjoint:
+        """The volume in the adjoint of a step of one linear solve; `stiffnesses` are terms of A by rows at q (n, 3)."""
+        return LinearVolumeAdjoint(self, stiffnesses)
 
     @property
     def follows_rotation(self) -> bool:
