@@ -2,7 +2,7 @@
 
     python -m benchmarks.tables NAME [--from FILE] [--data DIR] [--plot FILE]
 
-NAME is "beam", "robots", "memory", "tail", "scaling" or "threads". The benches run, or with `--from` what an earlier
+NAME is "beam", "robots", "memory", "tail", "scaling", "threads" or "coverage". The benches run, or with `--from` what an earlier
 run wrote there is read; without it their reports are written to out/bench-NAME.json. Milliseconds are medians of
 processor time on one thread; those of "memory" the least of some runs, those of "threads" the least by the clock.
 `--plot` draws the scaling as SVG.
@@ -92,6 +92,18 @@ def threads_table(report: dict[str, Any]) -> Iterator[str]:
         yield f"| {name} | {size} | {times} | {entry['critical_ratio']:.2f} | {same} |"
 
 
+def coverage_table(report: dict[str, Any]) -> Iterator[str]:
+    """How often intervals of identified values cover the true ones, and how large the errors are."""
+    count = report["trials"]
+    yield "| value | true | intervals that cover it | errors below the limit | largest error | rms error | half width |"
+    yield "|---|---|---|---|---|---|---|"
+    for name, title in (("young", "modulus (Pa)"), ("friction", "friction")):
+        one = report[name]
+        errors = " | ".join(f"{100.0 * one[key]:.2g} %" for key in ("largest_error", "rms_error", "half_width"))
+        within = f"{one['within']} of {count} below {100.0 * one['limit']:.0f} %"
+        yield f"| {title} | {one['true']:g} | {one['covered']} of {count} | {within} | {errors} |"
+
+
 TABLES: dict[str, Callable[[dict[str, Any]], Iterator[str]]] = {
     "beam": beam_table,
     "robots": robots_table,
@@ -99,6 +111,7 @@ TABLES: dict[str, Callable[[dict[str, Any]], Iterator[str]]] = {
     "tail": tail_table,
     "scaling": scaling_table,
     "threads": threads_table,
+    "coverage": coverage_table,
 }
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from benchmarks.tasks.batch import run_batch
 from benchmarks.tasks.beam import run_beam
+from benchmarks.tasks.coverage import run_coverage
 from benchmarks.tasks.gradient import run_gradient
 from benchmarks.tasks.memory import run_memory
 from benchmarks.tasks.rod import run_rod
@@ -22,6 +23,7 @@ BENCHES: dict[str, Callable[..., dict[str, Any]]] = {
     "beam": run_beam,
     "block": run_block,
     "contacts": run_contacts,
+    "coverage": run_coverage,
     "finger": run_finger,
     "gradient": run_gradient,
     "gripper": run_gripper,
@@ -55,7 +57,8 @@ def run_bench(name: str, *, data: Path | None = None) -> dict[str, Any]:
     "step_ms" by the clock on "1" and "2" threads, their "ratio" and "same_bits". That of "gradient" has
     "adjoint_over_run", "worst_relative_error", "taylor_order" and "memory_mb". That of "memory" has for each body and
     law "step_ms" and its "ratio" to the law without memory. That of "batch" has "steps_per_second" of all copies,
-    "ratio_per_core", "bit_identical", and the same of each robot by count of copies in "cases".
+    "ratio_per_core", "bit_identical", and the same of each robot by count of copies in "cases". That of
+    "coverage" has "trials", and for "young" and "friction" how often their intervals "covered" the truth.
     """
     if name not in BENCHES:
         raise InputError(f"there is no bench {name!r}; choose one of {', '.join(sorted(BENCHES))}")
