@@ -2,10 +2,10 @@
 
     python -m benchmarks.tables NAME [--from FILE] [--data DIR] [--plot FILE]
 
-NAME is "beam", "robots", "memory", "tail", "scaling", "threads" or "coverage". The benches run, or with `--from` what an earlier
-run wrote there is read; without it their reports are written to out/bench-NAME.json. Milliseconds are medians of
-processor time on one thread; those of "memory" the least of some runs, those of "threads" the least by the clock.
-`--plot` draws the scaling as SVG.
+NAME is "beam", "robots", "memory", "tail", "scaling", "threads", "coverage" or "shooting". The benches run, or with
+`--from` what an earlier run wrote there is read; without it their reports are written to out/bench-NAME.json.
+Milliseconds are medians of processor time on one thread; those of "memory" the least of some runs, those of "threads"
+the least by the clock. `--plot` draws the scaling as SVG.
 """
 
 from __future__ import annotations
@@ -104,6 +104,16 @@ def coverage_table(report: dict[str, Any]) -> Iterator[str]:
         yield f"| {title} | {one['true']:g} | {one['covered']} of {count} | {within} | {errors} |"
 
 
+def shooting_table(report: dict[str, Any]) -> Iterator[str]:
+    """Simulations of the adjoint and of CMA-ES until both meet the target."""
+    yield "| control points | pl.optimize: rollouts | loss (mm²) | CMA-ES: rollouts | loss (mm²) | ratio | of times |"
+    yield "|---|---|---|---|---|---|---|"
+    for name, one in report["cases"].items():
+        theirs = ", ".join(map(str, one["cma_rollouts"])), ", ".join(f"{loss:.2g}" for loss in one["cma_loss"])
+        ratios = f"{one['ratio']:.0f} | {one['time_ratio']:.1f}"
+        yield f"| {name} | {one['rollouts']} | {one['loss']:.2g} | {theirs[0]} | {theirs[1]} | {ratios} |"
+
+
 TABLES: dict[str, Callable[[dict[str, Any]], Iterator[str]]] = {
     "beam": beam_table,
     "robots": robots_table,
@@ -112,6 +122,7 @@ TABLES: dict[str, Callable[[dict[str, Any]], Iterator[str]]] = {
     "scaling": scaling_table,
     "threads": threads_table,
     "coverage": coverage_table,
+    "shooting": shooting_table,
 }
 
 

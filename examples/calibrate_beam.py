@@ -1,4 +1,4 @@
-"""Calibrate a silicone beam from motion capture: an unknown frame of the cameras, and markers that sit where nobody measured.
+"""Calibrate a silicone beam from motion capture, in an unknown frame and with markers that sit where nobody measured.
 
 A cantilever hangs under its own weight and under two weights at its tip. Six markers on it are recorded in a frame of
 the cameras that nobody measured, they sit up to a millimetre from where they were meant to, and some are hidden at

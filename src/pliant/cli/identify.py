@@ -72,13 +72,14 @@ def _problem(file: SceneFile, module: ModuleType) -> tuple[Any, Any, Any, dict[s
         missing.insert(0, "scene")
     if missing:
         raise SceneFileError(
-            f"{file.path} does not define {' and '.join(missing)}: `pliant identify` needs a `scene` or `world`, `data` "
+            f"{file.path} does not define {' and '.join(missing)}: it needs a `scene` or `world`, `data` "
             "(pl.identification.Experiment, one or a list) and `parameters` (pl.identification.Unknown, one or a list)"
         )
     options = getattr(module, "options", {})
     known = [name for name, each in signature(identify).parameters.items() if each.kind is each.KEYWORD_ONLY]
     if not isinstance(options, Mapping) or not set(options) <= set(known):
         raise SceneFileError(
-            f"{file.path}: `options` holds arguments of pl.identify by name, of {', '.join(known)}; it is {options!r:.80}"
+            f"{file.path}: `options` holds arguments of pl.identify by name, of {', '.join(known)}; it is "
+            f"{options!r:.80}"
         )
     return compiled_world(file, module), module.data, module.parameters, dict(options)
