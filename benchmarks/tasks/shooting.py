@@ -8,6 +8,7 @@ have the same bounds, and end where the ball is within a millimetre.
 from __future__ import annotations
 
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from time import process_time
 from typing import Any
@@ -44,7 +45,7 @@ def run_shooting(*, data: Path | None = None, knots: tuple[int, ...] = KNOTS, se
     """
     if data is not None:
         raise InputError("the bench 'shooting' has a mesh of its own; leave out --data")
-    cases = {}
+    cases: dict[str, dict[str, Any]] = {}
     for count in knots:
         throw = Throw(count)
         began = process_time()
@@ -88,7 +89,7 @@ class Throw:
     def evolved(self, seed: int) -> tuple[int, float, float]:
         """Rollouts of CMA-ES, its lowest loss (mm²) and its processor time (s)."""
         try:
-            import cma
+            cma = import_module("cma")
         except ImportError as error:
             raise MissingExtraError("the bench 'shooting' compares with CMA-ES: pip install cma") from error
         lower, width = self.free.lower, self.free.upper - self.free.lower

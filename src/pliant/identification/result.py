@@ -168,7 +168,9 @@ def _aligned(rows: list[tuple[str, ...]]) -> list[str]:
 def _plain(value: Any) -> Any:
     """Numbers and lists of them; None for what is not finite, which JSON does not know."""
     array = np.asarray(value, np.float64)
-    return np.where(np.isfinite(array), array.astype(object), None).tolist()
+    made = array.astype(object)
+    made[~np.isfinite(array)] = None
+    return made.tolist()
 
 
 def at_bounds(z: FloatArray, lower: FloatArray, upper: FloatArray) -> BoolArray:
