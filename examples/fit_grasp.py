@@ -51,7 +51,7 @@ def recorded():
 
 
 backs, box, tension = recorded()
-grasp = Grasp(young=0.7e6, friction=0.4)  # a guess
+grasp = Grasp(young=0.63e6, friction=0.5)  # a guess
 world = grasp.world
 data = Experiment(
     [
