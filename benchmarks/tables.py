@@ -2,10 +2,11 @@
 
     python -m benchmarks.tables NAME [--from FILE] [--data DIR] [--plot FILE] [--write DOCUMENT]
 
-NAME is "batch", "beam", "robots", "memory", "tail", "scaling" or "threads". The benches run, or with `--from` what an
-earlier run wrote there is read; without it their reports are written to out/bench-NAME.json. Milliseconds are medians
-of processor time on one thread; those of "memory" the least of some runs, those of "threads" the least by the clock.
-`--plot` draws the scaling as SVG. `--write` puts the table between the lines of a document that are marked with NAME.
+NAME is "batch", "beam", "robots", "memory", "tail", "scaling", "threads", "coverage" or "shooting". The benches run, or
+with `--from` what an earlier run wrote there is read; without it their reports are written to out/bench-NAME.json.
+Milliseconds are medians of processor time on one thread; those of "memory" the least of some runs, those of "threads"
+the least by the clock. `--plot` draws the scaling as SVG. `--write` puts the table between the lines of a document that
+are marked with NAME.
 """
 
 from __future__ import annotations
@@ -108,6 +109,28 @@ def threads_table(report: dict[str, Any]) -> Iterator[str]:
         yield f"| {name} | {size} | {times} | {entry['critical_ratio']:.2f} | {same} |"
 
 
+def coverage_table(report: dict[str, Any]) -> Iterator[str]:
+    """How often intervals of identified values cover the true ones, and how large the errors are."""
+    count = report["trials"]
+    yield "| value | true | intervals that cover it | errors below the limit | largest error | rms error | half width |"
+    yield "|---|---|---|---|---|---|---|"
+    for name, title in (("young", "modulus (Pa)"), ("friction", "friction")):
+        one = report[name]
+        errors = " | ".join(f"{100.0 * one[key]:.2g} %" for key in ("largest_error", "rms_error", "half_width"))
+        within = f"{one['within']} of {count} below {100.0 * one['limit']:.0f} %"
+        yield f"| {title} | {one['true']:g} | {one['covered']} of {count} | {within} | {errors} |"
+
+
+def shooting_table(report: dict[str, Any]) -> Iterator[str]:
+    """Simulations of the adjoint and of CMA-ES until both meet the target."""
+    yield "| control points | pl.optimize: rollouts | loss (mm²) | CMA-ES: rollouts | loss (mm²) | ratio | of times |"
+    yield "|---|---|---|---|---|---|---|"
+    for name, one in report["cases"].items():
+        theirs = ", ".join(map(str, one["cma_rollouts"])), ", ".join(f"{loss:.2g}" for loss in one["cma_loss"])
+        ratios = f"{one['ratio']:.0f} | {one['time_ratio']:.1f}"
+        yield f"| {name} | {one['rollouts']} | {one['loss']:.2g} | {theirs[0]} | {theirs[1]} | {ratios} |"
+
+
 TABLES: dict[str, Callable[[dict[str, Any]], Iterator[str]]] = {
     "batch": batch_table,
     "beam": beam_table,
@@ -116,6 +139,8 @@ TABLES: dict[str, Callable[[dict[str, Any]], Iterator[str]]] = {
     "tail": tail_table,
     "scaling": scaling_table,
     "threads": threads_table,
+    "coverage": coverage_table,
+    "shooting": shooting_table,
 }
 
 

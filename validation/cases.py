@@ -9,6 +9,7 @@ __all__ = ["CASES", "GROUPS", "Case"]
 
 GROUPS: dict[str, str] = {
     "hardware": "real robots, measured by others",
+    "identification": "real robots, fitted by pl.identify",
     "programs": "other programs on the same problem",
     "peers": "other programs on the same mesh and law",
     "rods": "published runs of rod models",
@@ -38,6 +39,22 @@ CASES: dict[str, Case] = {
         licence="MIT",
         data="tentacle",
         pictures="validation.pictures:tentacle",
+    ),
+    "beam-identified": Case(
+        line="the modulus of a silicone beam from its sag under two loads, and the markers with it",
+        group="identification",
+        rows="validation.identified:beam_rows",
+        source=_BEAM,
+        licence="MIT",
+        data="beam",
+    ),
+    "tentacle-identified": Case(
+        line="modulus and density of a tentacle with two tendons from all of its poses, and the markers with them",
+        group="identification",
+        rows="validation.identified:tentacle_rows",
+        source="SoRoMoX (tud-phi/soromox), recordings of a tendon-driven tentacle",
+        licence="MIT",
+        data="tentacle",
     ),
     "beam-comsol": Case(
         line="sag of a silicone beam, with and without a weight, against a COMSOL model",

@@ -8,10 +8,12 @@ from typing import Any
 
 from benchmarks.tasks.batch import run_batch
 from benchmarks.tasks.beam import run_beam
+from benchmarks.tasks.coverage import run_coverage
 from benchmarks.tasks.gradient import run_gradient
 from benchmarks.tasks.memory import run_memory
 from benchmarks.tasks.rod import run_rod
 from benchmarks.tasks.scaling import run_scaling
+from benchmarks.tasks.shooting import run_shooting
 from benchmarks.tasks.tail import run_tail
 from benchmarks.tasks.threads import run_threads
 from benchmarks.tasks.touch import run_block, run_contacts, run_finger, run_gripper, run_trunk
@@ -30,6 +32,7 @@ BENCHES: dict[str, Callable[..., dict[str, Any]]] = {
     "beam": run_beam,
     "block": run_block,
     "contacts": run_contacts,
+    "coverage": run_coverage,
     "finger": run_finger,
     "gradient": run_gradient,
     "gripper": run_gripper,
@@ -37,6 +40,7 @@ BENCHES: dict[str, Callable[..., dict[str, Any]]] = {
     "memory": run_memory,
     "rod": run_rod,
     "scaling": run_scaling,
+    "shooting": run_shooting,
     "tail": run_tail,
     "threads": run_threads,
     "trunk": run_trunk,
@@ -65,7 +69,9 @@ def run_bench(name: str, *, data: Path | None = None) -> dict[str, Any]:
     "adjoint_over_run", "worst_relative_error", "taylor_order" and "memory_mb". That of "memory" has for each body and
     law "step_ms" and its "ratio" to the law without memory. That of "batch" has "steps_per_second" of all copies,
     "ratio_per_core", "bit_identical", and the same of each robot by count of copies in "cases". That of "gym" has
-    "steps_per_second" of the reduced Reach, and in "tasks" those of every environment and of its twin.
+    "steps_per_second" of the reduced Reach, and in "tasks" those of every environment and of its twin. That of
+    "coverage" has "trials", and for "young" and "friction" how often their intervals "covered" the truth. That of
+    "shooting" has "ratio", simulations of CMA-ES over those of `pl.optimize`.
     """
     if name not in BENCHES:
         raise InputError(f"there is no bench {name!r}; choose one of {', '.join(sorted(BENCHES))}")

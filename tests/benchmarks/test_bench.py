@@ -4,17 +4,19 @@ import json
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import pliant as pl
 from benchmarks.other_programs import peer_python, run_peers
 from benchmarks.tables import TABLES
-from benchmarks.tasks import BENCHES, rod, rod_finger, run_bench
+from benchmarks.tasks import BENCHES, coverage, rod, rod_finger, run_bench, shooting
 from benchmarks.tasks.beam import Variant, peer_setup, run_beam
 from benchmarks.tasks.memory import run_memory
 from benchmarks.tasks.rod import run_rod
 from benchmarks.tasks.threads import run_threads
 from benchmarks.tasks.touch import run_contacts
+from pliant.optimization.problem import Case, Problem
 
 DOCUMENTED = {
     "step_ms",
@@ -200,3 +202,49 @@ def test_the_bench_of_memory_compares_with_the_law_without_it(tmp_path):
     assert len(list(TABLES["memory"](report))) == 9
     with pytest.raises(pl.InputError, match="leave out --data"):
         run_memory(data=tmp_path)
+
+
+def test_a_trial_of_coverage_finds_modulus_and_friction():
+    """Fewer poses: modulus within 1 % and friction within 5 %, and the truth within twice the interval (4 σ)."""
+    found = coverage.trial(0, pulls=(0.005, 0.01, 0.0075, 0.005))
+    for name, true in (("young", coverage.YOUNG), ("friction", coverage.FRICTION)):
+        value, low, high = found[name]
+        assert abs(value / true - 1.0) < coverage.LIMITS[name]
+        assert abs(value - true) < high - low < 0.12 * true
+    assert 0.7 < found["noise_factor"] < 1.3
+
+
+def test_the_bench_of_coverage_counts_intervals_that_cover_the_truth(monkeypatch):
+    def trial(seed, pulls):
+        young, friction = np.array([0.995, 0.98, 1.001]), np.array([1.06, 1.0, 1.1])
+        shift = 0.0 if seed else 0.02
+        return {
+            "noise_factor": np.array(1.0), "young": coverage.YOUNG * (young + shift),
+            "friction": coverage.FRICTION * (friction + shift),
+        }  # fmt: skip
+
+    monkeypatch.setattr(coverage, "trial", trial)
+    monkeypatch.setattr(coverage.sweep, "run", lambda task, cases, **options: [task(case) for case in cases])
+    report = coverage.run_coverage(trials=4)
+    assert (report["young"]["covered"], report["friction"]["covered"], report["both_covered"]) == (4, 3, 3)
+    assert (report["young"]["within"], report["friction"]["within"]) == (3, 0)
+    assert report["friction"]["largest_error"] == pytest.approx(0.08)
+    assert sum(line.startswith("|") for line in TABLES["coverage"](report)) == 4
+
+
+def test_the_bench_of_shooting_gives_both_searches_the_same_loss(monkeypatch):
+    pytest.importorskip("cma")
+    throw = shooting.Throw(4)
+    guess = throw.free.guess
+    problem = Problem(throw.world, shooting.STEPPER, [Case(throw.loss, control=throw.held)], (throw.pull,), None)
+    assert throw.value(guess) == pytest.approx(problem.value(problem.first)[0], rel=1e-9)
+    monkeypatch.setattr(shooting, "MOST", 8)
+    rollouts, loss, _ = throw.evolved(1)
+    assert rollouts >= 8
+    assert shooting.NEAR < loss < 1e6
+
+
+def test_without_cma_the_bench_of_shooting_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "cma", None)
+    with pytest.raises(pl.PliantError, match="pip install cma"):
+        shooting.Throw(4).evolved(1)

@@ -37,7 +37,7 @@ def fail(monkeypatch, capsys, *arguments):
 
 COMMANDS = (
     "info", "warmup", "demo", "new", "run", "sweep", "play", "export", "mesh", "bench", "reproduce", "reduce",
-    "validate", "view",
+    "validate", "view", "identify",
 )  # fmt: skip
 
 

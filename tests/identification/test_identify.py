@@ -203,7 +203,7 @@ def test_a_parameter_at_its_bound_and_data_that_nothing_explains_are_told():
     body = scene.add(pl.Volume(mesh, material, clamp=clamp, name="bar"))
     cable = scene.add(pl.Cable(body, [(0.06, 0.005, 0.009), (0.0, 0.005, 0.009)], name="cable"))
     world = scene.compile()
-    grams = ActuatorForce(cable, values=[20.0, 40.0], noise=0.01)
+    grams = ActuatorForce(cable, values=[2.0, 4.0], noise=0.01)
     pulled = Experiment(grams, control=[{cable: pl.Displacement(x)} for x in (0.001, 0.002)])
     unknown = Unknown(P.Material(body, "young"), 1e5, lower=5e4, upper=2e5)
     with pytest.warns(pl.PliantWarning) as told:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from benchmarks.fuzz.c3d_writer import written
-from validation import beam, pictures, silicone_beam, tentacle
+from validation import beam, identified, pictures, silicone_beam, tentacle
 from validation.silicone_beam import Motion
 
 
@@ -65,3 +65,28 @@ def test_the_pictures_are_drawn(tmp_path, monkeypatch):
     monkeypatch.setattr(pictures, "fitted", lambda data, names: None)
     monkeypatch.setattr(pictures, "poses", lambda p, names: found)
     assert all(file.stat().st_size > 5000 for file in pictures.tentacle(tmp_path, tmp_path))
+
+
+def test_the_tentacle_is_identified_from_recordings_of_its_model(tmp_path, monkeypatch):
+    """Recordings of a model with other numbers, whose drawing is 5 mm off: both are found, and nothing is left over."""
+    true = tentacle.Parameters(280e3, 1200.0, identified.FIRST.friction, (0.005, 0.0, 0.0))
+    poses = {name: tentacle.TORQUES[name] for name in ("m1_u01", "m2_u02")}
+    monkeypatch.setattr(identified, "TORQUES", poses)
+    shapes = tentacle.poses(true, tuple(poses))
+    monkeypatch.setattr(identified, "measured", lambda data, name: shapes[name][:4])
+    rows = identified.tentacle_rows(tmp_path)
+    assert max(row.ours for row in rows) < 0.01
+    found, (young, density) = identified.fitted_tentacle(tmp_path)
+    assert found[young] == pytest.approx(280e3, rel=1e-2)
+    assert found[density] == pytest.approx(1200.0, rel=1e-2)
+
+
+def test_the_modulus_of_a_coarse_beam_is_identified(tmp_path, monkeypatch):
+    monkeypatch.setattr(identified, "CELLS", (6, 2, 2))
+    monkeypatch.setattr(identified, "YOUNG", 274e3)
+    law = silicone_beam.pl.materials.NeoHookean(young=250e3, poisson=0.499, density=1070.0)
+    sags = {case.title: silicone_beam.sag(law, case.weight, cells=(6, 2, 2)) for case in beam.LOADS}
+    by_takes = {id(case.takes): sags[case.title] for case in beam.LOADS}
+    monkeypatch.setattr(identified, "at_rest", lambda data, takes: by_takes[id(takes)])
+    found, (young,) = identified.fitted_beam(tmp_path)
+    assert found[young] == pytest.approx(250e3, rel=1e-4)

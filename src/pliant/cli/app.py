@@ -189,6 +189,26 @@ def sweep(
 
 
 @app.command()
+def identify(
+    file: Annotated[Path, typer.Argument(help="A Python file with a scene or world, data and parameters.")],
+    set_: Settings = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="Picture of the residuals over time and as quantiles: .png, .svg or .pdf.")
+    ] = None,
+    json: Json = None,
+) -> None:
+    """Fit parameters of a model to measurements: values, intervals, and what the data leave open.
+
+    The file is plain Python. It defines `scene` or `world`, `data` (pl.identification.Experiment, one or a list),
+    `parameters` (pl.parameters or pl.identification.Unknown) and, if it likes, `options` of pl.identify; or `found`, a
+    result of pl.identify.
+    """
+    from pliant.cli.identify import show_identification
+
+    show_identification(Output(json), file, settings=set_ or [], plot=plot)
+
+
+@app.command()
 def play(
     recorded: Annotated[Path, typer.Argument(metavar="RUN.npz", help="A saved run.")],
     port: Port = None,

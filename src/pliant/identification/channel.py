@@ -9,12 +9,14 @@ import numpy as np
 from pliant.core.errors import InputError, UnitError
 from pliant.core.types import FloatArray
 from pliant.identification.frames import Motion, first_motion
-from pliant.identification.measurements import Markers, Measurement
+from pliant.identification.measurements import ActuatorDisplacement, ActuatorForce, Markers, Measurement
 from pliant.identification.readers import MarkerReader, Reader, reader
 from pliant.world import World
 
 FARTHEST = 10.0
 """Markers farther from a body than so many of its lengths at the start are in another unit or frame."""
+OTHER_UNIT = 300.0
+"""Values of actuators so many times larger, or smaller, than those of the model at the start are in another unit."""
 
 
 class Channel:
@@ -48,6 +50,7 @@ class Channel:
                     f"{self.measurement.label!r} is measured before the end of the first step, where no force is known "
                     "yet: leave these instants out"
                 )
+            self._check_size(self._given(self._between(readout)))
             return None
         found = self._given(self._between(readout))
         assert isinstance(self.reader, MarkerReader)
@@ -61,6 +64,18 @@ class Channel:
                 f"{length:.3g} m: check their unit (m) and frame, or give them a frame= to be registered"
             )
         return self.motion
+
+    def _check_size(self, found: FloatArray) -> None:
+        """Measured forces and displacements of actuators beside what the model has at the start, (T,)."""
+        one = self.measurement
+        if not isinstance(one, ActuatorForce | ActuatorDisplacement):
+            return
+        have, want = (float(np.sqrt(np.mean(each[self.seen] ** 2))) for each in (self.data, found))
+        if want > 0.0 and have > 0.0 and not 1.0 / OTHER_UNIT < have / want < OTHER_UNIT:
+            raise UnitError(
+                f"the values of {one.label!r} are {have / want:.3g} times those of the model where the search begins: "
+                "check their unit (N, Pa, m, m³…), or start nearer"
+            )
 
     def predicted(self, readout: FloatArray, z: FloatArray) -> FloatArray:
         """What the model says at the instants of the data, (T, *s), in the world."""

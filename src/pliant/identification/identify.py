@@ -120,7 +120,9 @@ def _result(problem: Problem, found: Found, known: Uncertainty, loss: str, level
         deviations[part.key] = part.shaped(np.abs(part.slope(z[own])) * deviation[own])
         labels[part.key] = part.key.label if isinstance(part.key, Unknown) else part.names[0].split("[")[0]
     residuals = problem.differences(z)
-    said = _warnings(problem, found, known, residuals)
+    change = vector.relative_change(z)
+    undetermined = [open_text(vector.names, change, *each) for each in known.open_directions]
+    said = _warnings(problem, found, undetermined, residuals)
     for text in said:
         warnings.warn(text, PliantWarning, stacklevel=4)
     return Identified(
@@ -129,17 +131,19 @@ def _result(problem: Problem, found: Found, known: Uncertainty, loss: str, level
         offsets={key: each for key, each in values.items() if isinstance(key, Markers)},
         names=vector.names, labels=labels, covariance=known.covariance, level=level, loss=loss,
         noise_factor=known.noise_factor, iterations=found.iterations, runs=problem.runs, failed=found.failed,
-        method=problem.method, warnings=tuple(said), experiments=problem.experiments, world=problem.world_at(z),
+        method=problem.method, warnings=tuple(said), undetermined=tuple(undetermined),
+        experiments=problem.experiments, world=problem.world_at(z),
     )  # fmt: skip
 
 
-def _warnings(problem: Problem, found: Found, known: Uncertainty, residuals: dict[Any, FloatArray]) -> list[str]:
+def _warnings(
+    problem: Problem, found: Found, undetermined: list[str], residuals: dict[Any, FloatArray]
+) -> list[str]:  # fmt: skip
     vector, said = problem.vector, []
     bound = at_bounds(found.z, *(vector.gathered(side) for side in ("lower", "upper")))
     for i in np.flatnonzero(bound):
         said.append(f"{vector.names[i]} ended at its bound: the data want it beyond, or the model is wrong")
-    change = vector.relative_change(found.z)
-    said += [open_text(vector.names, change, *each) for each in known.open_directions]
+    said += undetermined
     for one, left in residuals.items():
         spread = float(np.nanstd(one.instants)) or float(np.nanmax(np.abs(one.instants)))
         rms = float(np.sqrt(np.nanmean(left**2)))

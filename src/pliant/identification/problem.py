@@ -143,7 +143,10 @@ class Problem:
         """How derivatives were computed."""
         if not self.refused:
             return "forward sensitivities"
-        why = "; ".join(f"{each.name!r}: {text}" for each, text in self.refused.items())
+        named: dict[str, list[str]] = {}
+        for each, text in self.refused.items():
+            named.setdefault(text, []).append(repr(each.name))
+        why = "; ".join(f"{', '.join(names)}: {text}" for text, names in named.items())
         which = "central differences" if len(self.refused) == len(self.experiments) else "partly central differences"
         return f"{which} ({why})"
 

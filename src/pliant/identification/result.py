@@ -34,8 +34,8 @@ class Identified:
         logarithmic scale, else value / scale. Infinite where nothing is known.
     noise_factor
         How many times larger the residuals are than the given noise; near 1 where model and noise are right.
-    method, warnings
-        How derivatives were computed, and what was warned of.
+    method, warnings, undetermined
+        How derivatives were computed, what was warned of, and of that the combinations that the data leave open.
     world
         The world with these values.
     """
@@ -57,6 +57,7 @@ class Identified:
     failed: int
     method: str
     warnings: tuple[str, ...]
+    undetermined: tuple[str, ...]
     experiments: tuple[Experiment, ...]
     world: World
 
@@ -65,6 +66,11 @@ class Identified:
         if parameter not in self.values:
             raise InputError(f"{parameter!r:.80} is none of the parameters that were identified")
         return self.values[parameter]
+
+    @property
+    def _parameter_count(self) -> int:
+        """Entries of the parameters, which are the first of all unknowns."""
+        return sum(int(np.size(value)) for value in self.values.values())
 
     @property
     def correlation(self) -> FloatArray:
@@ -80,7 +86,9 @@ class Identified:
         return _rms(self.residuals[measurement], per_point=measurement.is_position)
 
     def report(self) -> str:
-        """A table of the values with their intervals, of the residuals of each measurement, and the warnings."""
+        """A table of the values with their intervals, of the residuals of each measurement, how well the data tell the
+        parameters apart, and the warnings.
+        """
         lines = [f"identified in {self.iterations} iterations, {self.runs} runs, by {self.method}"]
         rows: list[tuple[str, ...]] = [("parameter", "value", f"{100.0 * self.level:g} % interval", "")]
         for key, label in self.labels.items():
@@ -100,12 +108,26 @@ class Identified:
         lines += ["", *_aligned(rows), "", f"residuals are {self.noise_factor:.3g} times the given noise"]
         for frame, motion in self.frames.items():
             lines.append(f"frame {frame.name!r}: rms {1e3 * motion.rms:.3g} mm over {motion.used} positions")
+        lines.append(self._identifiability())
         lines += [f"warning: {text}" for text in self.warnings]
         return "\n".join(lines)
+
+    def _identifiability(self) -> str:
+        """One line: whether the data determine the parameters, and which two of them they confuse most."""
+        if self.undetermined:
+            return "the data do not determine all parameters: see the warnings"
+        told = "the data determine each parameter"
+        count = self._parameter_count
+        if count < 2:
+            return told
+        between = np.triu(self.correlation[:count, :count], 1)
+        i, j = np.unravel_index(int(np.argmax(np.abs(between))), between.shape)
+        return f"{told}; the largest correlation, {between[i, j]:+.2f}, is that of {self.names[i]} and {self.names[j]}"
 
     def as_json(self) -> dict[str, Any]:
         """The numbers by name, for files."""
         made: dict[str, Any] = {}
+        size = self._parameter_count
         for key, label in self.labels.items():
             low, high = self.intervals[key]
             made[label] = {
@@ -113,14 +135,15 @@ class Identified:
                 "standard_deviation": _plain(self.deviations[key]),
             }  # fmt: skip
         rms = {
-            f"{each.name}: {one.label}": {"rms": self.rms(one), "unit": one.unit, "noise": one.noise}
+            f"{each.name}: {one.label}": {"rms": _plain(self.rms(one)), "unit": one.unit, "noise": one.noise}
             for each in self.experiments
             for one in each.measurements
         }
         return {
             "parameters": made, "level": self.level, "measurements": rms, "noise_factor": self.noise_factor,
             "loss": self.loss, "iterations": self.iterations, "runs": self.runs, "failed_runs": self.failed,
-            "derivatives": self.method, "warnings": list(self.warnings),
+            "derivatives": self.method, "warnings": list(self.warnings), "undetermined": list(self.undetermined),
+            "correlation": _plain(self.correlation[:size, :size]), "names": list(self.names[:size]),
         }  # fmt: skip
 
     def plot(self, path: Any = None) -> Any:
@@ -143,7 +166,11 @@ def _aligned(rows: list[tuple[str, ...]]) -> list[str]:
 
 
 def _plain(value: Any) -> Any:
-    return value.tolist() if hasattr(value, "tolist") else value
+    """Numbers and lists of them; None for what is not finite, which JSON does not know."""
+    array = np.asarray(value, np.float64)
+    made = array.astype(object)
+    made[~np.isfinite(array)] = None
+    return made.tolist()
 
 
 def at_bounds(z: FloatArray, lower: FloatArray, upper: FloatArray) -> BoolArray:
