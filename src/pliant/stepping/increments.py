@@ -45,19 +45,32 @@ EASY = 6
 SMALLEST_INCREMENT = 1.0 / 1024.0
 MOST_FAILURES = 4
 """Failures of an increment in a row: two of Newton's iteration, then of relaxation, each time shorter."""
+FINE = 0.25
+"""Fraction of the linear solves in which free round bodies have to find rest on edges and faces."""
 INTERMEDIATE_TOLERANCE = 1e-5
 """Relative residual of an increment before the last one."""
 
 
 def follow(equilibrium: Equilibrium, tolerance: float, workspace: Workspace, budget: int) -> tuple[str, int]:
     """Bring `equilibrium` to the full load in at most `budget` linear solves; the method that did it, and the number of
-    load increments.
+    load increments. Free round bodies that find no rest on edges and faces are left to the vertices.
     """
+    begin = equilibrium.step
+    coarsens = any(each.is_contact and getattr(each, "may_coarsen", False) for each in begin.world.constraints)
+    equilibrium.budget = int(FINE * budget) if coarsens else budget
+    try:
+        return _walk(equilibrium, tolerance, workspace)
+    except ConvergenceError:
+        if not coarsens:
+            raise
     equilibrium.budget = budget
+    equilibrium.restart(begin, evolve(begin.bodies, coarse=True))
+    return _walk(equilibrium, tolerance, workspace)
+
+
+def _walk(equilibrium: Equilibrium, tolerance: float, workspace: Workspace) -> tuple[str, int]:
     walk = _Walk(equilibrium, tolerance, workspace)
-    if walk.at_once():
-        return NEWTON, 1
-    return walk.in_increments()
+    return (NEWTON, 1) if walk.at_once() else walk.in_increments()
 
 
 class _Walk:
@@ -67,7 +80,11 @@ class _Walk:
         step = equilibrium.step
         self._equilibrium, self._tolerance = equilibrium, tolerance
         self._begin, bodies = step, step.bodies
-        self._path = LoadPath(step.world, bodies.start, bodies.controls, bodies.scheme.interval, workspace)
+        scheme = bodies.scheme
+        self._path = LoadPath(
+            step.world, bodies.start, bodies.controls, scheme.interval, workspace,
+            instantaneous=scheme.instantaneous, coarse=bodies.coarse,
+        )  # fmt: skip
         self._pairs: list[Any] = [each for each in step.world.constraints if each.is_contact]
         self._frictional = any(pair.mu for pair in self._pairs)
         self._longest = FRICTION_INCREMENT if self._frictional else 1.0
