@@ -55,10 +55,12 @@ def box_on_block():
     return scene
 
 
-def forces_at(bodies, pair, names, lam):
-    """Hᵀλ of the contacts `names` (key and face) with forces `lam` at the positions of `bodies`."""
+def forces_at(bodies, pair, before, names, lam):
+    """Hᵀλ of the contacts `names` (key and face) with forces `lam` at the positions of `bodies`; those of `before`
+    stay.
+    """
     view = bodies.view()
-    found = pair.contact_set(view, None)
+    found = pair.contact_set(view, before)
     place = {name: k for k, name in enumerate(zip(found.key.tolist(), found.face.tolist()))}
     chosen = found.selected(sorted(place[name] for name in names))
     rows = pair.contact_rows(view, chosen, chosen.normal[:, None])
@@ -82,7 +84,7 @@ def test_the_geometric_stiffness_is_the_derivative_of_contact_forces(scene):
     curvature = curvature_of([(pair, memory, lam)], bodies.view(), world.models)
     names = list(zip(memory.contacts.key.tolist(), memory.contacts.face.tolist()))
     dx = [1e-7 * rng.standard_normal(x.shape) for x in bodies.dx]
-    ahead, back = (forces_at(bodies.moved(dx, s), pair, names, lam) for s in (1.0, -1.0))
+    ahead, back = (forces_at(bodies.moved(dx, s), pair, memory.contacts, names, lam) for s in (1.0, -1.0))
     change = [0.5 * (a - b) for a, b in zip(ahead, back)]
     products = curvature.products(dx)
     scale = max(np.abs(x).max() for x in change)

@@ -171,6 +171,9 @@ def test_the_distance_to_a_round_obstacle_is_that_of_brute_force(name):
     corners, triangles = box((0.03, 0.02, 0.04))
     for turn, position in placements(12, seed=4):
         points = corners @ turn.T + position
+        middle = np.mean([value for key, value in options.items() if key != "radius"], axis=0)
+        if name == "sphere" and (np.abs((middle - position) @ turn) < (0.015, 0.01, 0.02)).all():
+            continue  # its centre is inside: the distance of the triangles is none of the body
         exact = least_on_triangles(lambda x: formula(x, **options), points[triangles])
         gap, overlap = least_gap(turn, position, getattr(pl.Obstacle, name)(**options))
         if exact > 0:

@@ -102,3 +102,11 @@ def test_prescribed_values_are_approached_along_the_path():
     world = scene.compile()
     path = path_of(world, world.initial_state(), {})
     assert [path.values(s)[pull].amount for s in (0.0, 0.25, 0.5)] == pytest.approx([0.0, 1e-3, 2e-3], abs=1e-15)
+
+
+def test_increments_keep_stresses_that_do_not_relax():
+    scene, _ = bar()
+    world = scene.compile()
+    path = LoadPath(world, world.initial_state(), world.controls(None), 1.0, Workspace(), instantaneous=True)
+    assert path.scheme(0.0, 0.5).instantaneous
+    assert path.scheme(0.0, 0.5).interval == 0.5

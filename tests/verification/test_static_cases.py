@@ -9,13 +9,7 @@ import pliant as pl
 from tests.verification.statics.table import CASES
 
 MOST_SOLVES = 200
-_FACES = (
-    "both come to rest, 0.7 and 1.2 % apart: steps keep every face out of the ball, a quasi-static solve the nearest "
-    "one, and the others overlap it by 0.04 mm"
-)
 UNCONFIRMED = {
-    "small ball indents block": pytest.mark.xfail(reason=_FACES, strict=True, raises=AssertionError),
-    "small ball indents block, μ 0.5": pytest.mark.xfail(reason=_FACES, strict=True, raises=AssertionError),
     "balloon to 8 volumes": pytest.mark.xfail(
         reason="steps of 5 ms invert elements of the balloon in the middle of its inflation; statics arrives",
         strict=True,

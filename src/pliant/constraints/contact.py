@@ -32,9 +32,9 @@ from pliant.collision.broad.kept_candidates import KeptCandidates
 from pliant.collision.facet_contacts import with_facets
 from pliant.collision.folded_cells import folded_penetration
 from pliant.collision.narrow.round_contacts import (
+    COARSE_DIP,
     DIP,
     ROUND,
-    STATIC_DIP,
     edge_contacts,
     rim_contacts,
     sphere_contacts,
@@ -61,11 +61,11 @@ PASSING = 0.01
 """Fraction of the margin by which a vertex may be below a plane that it slides along, as over the seam of two blocks:
 more than solvers leave of a penetration, less than any step between two surfaces that should be felt."""
 _DEEPEST_DENT = 0.05
-"""Penetration of a round solid over its radius that a quasi-static solve reports; edges of 0.4 radii allow 0.02."""
+"""Penetration of a round body over its radius that a quasi-static solve reports; edges of 0.4 radii allow 0.02."""
 _DENTED = (
-    "{a!r} and {b!r} overlap by {depth:.2g} mm in this equilibrium: a round solid dips between the nodes of a coarse "
-    "surface, and a quasi-static solve bounds those alone; use cells shorter than 0.4 of its radius there, or "
-    "a dynamic stepper, which finds contacts of edges too"
+    "{a!r} and {b!r} overlap by {depth:.2g} mm in this equilibrium: with contacts of edges and faces none was found in "
+    "which the round body rests, and it dips between the nodes of a coarse surface; use cells shorter than 0.4 of its "
+    "radius there, more friction, or a dynamic stepper, which has these contacts"
 )
 _CROWDED = (
     "more contacts of {a!r} and {b!r} are in reach of a step than the " + str(MOST) + " that a pair keeps: those that "
@@ -100,6 +100,11 @@ class ContactPair(Constraint):
     def handles(self) -> tuple[Any, ...]:
         """The handles that name the pair: both sides."""
         return (self.a.handle, self.b.handle)
+
+    @property
+    def may_coarsen(self) -> bool:
+        """Whether a free round body may be left to the vertices of the other side, as in a `RowView.coarse`."""
+        return self.b.index is not None and self.a.surface is not None and isinstance(self.b.solid, ROUND)
 
     def with_friction(self, mu: float) -> ContactPair:
         """The pair with another coefficient of friction."""
@@ -213,16 +218,15 @@ class ContactPair(Constraint):
         """Contacts of the vertices with a round solid, and those of edges and faces between them."""
         a, solid, pose = self.a, self.b.solid, self.b.q(view)
         points = a.points(view)
-        travels = self.b.index is None and isinstance(solid, Sphere | Capsule)
-        dip = DIP if view.dt or travels else STATIC_DIP
-        found = [edge_contacts(surface, points, solid, pose, margin=margin, pair=self.pair, previous=previous, dip=dip)]
+        dip = COARSE_DIP if view.coarse and self.may_coarsen else DIP
+        options: dict[str, Any] = {"margin": margin, "pair": self.pair, "previous": previous, "dip": dip}
+        found = [edge_contacts(surface, points, solid, pose, **options)]
         if isinstance(solid, Cylinder):
             found.append(rim_contacts(surface, points, solid, pose, margin=margin, pair=self.pair))
         elif isinstance(solid, Sphere | Capsule):
             start = a.map.points(a.q_start(view)), self.b.q_start(view)
-            found += sphere_contacts(
-                surface, points, solid, pose, start, found[0], margin=margin, pair=self.pair, steps=view.dt > 0.0
-            )
+            steps = view.dt > 0.0
+            found += sphere_contacts(surface, points, solid, pose, start, found[0], steps=steps, **options)
         found = [more for more in found if more.count]
         joined = concatenate([contacts, *found]) if found else contacts
         if isinstance(solid, Cylinder) and not view.dt:

@@ -5,11 +5,12 @@ The gap of a point above the plane of a triangle, and that of two lines, has the
     δ²g = 2 δn·δu − g |δn|²          δu = δx_a − δx_b at the feet
 
 where the normal n turns with the triangle or the two edges, n·e = 0 for each edge e: δn = −Σ e* (n·δe) with the dual
-basis e* of the edges. The gap of a material point above a curved solid has δ²g = δu·C δu with its curvature C; a face
-meets a sphere at such a point. The lowest point of an edge e above it travels along the edge, by the t that minimises
-the gap: δ²g = δu·C δu − (δu·C e + n·δe)²/(e·C e). That is the form of two lines with e* = C e/(e·C e), the curvature
-C − C e eᵀC/(e·C e) and the gap e·C e/|C e|², the radius of curvature along the edge. A rigid body adds
-the change of the moment of a force F at the lever arm r, K = (F·r) I − (F rᵀ + r Fᵀ)/2.
+basis e* of the edges. A face bounds a sphere as its centre, at a gap that is larger by the radius. The gap of a
+material point above a curved solid has δ²g = δu·C δu with its curvature C. The lowest point of an edge e above it
+travels along the edge, by the t that minimises the gap: δ²g = δu·C δu − (δu·C e + n·δe)²/(e·C e). That is the form of
+two lines with e* = C e/(e·C e), the curvature C − C e eᵀC/(e·C e) and the gap e·C e/|C e|², the radius of curvature
+along the edge. A rigid body adds the change of the moment of a force F at the lever arm r,
+K = (F·r) I − (F rᵀ + r Fᵀ)/2.
 
 The blocks couple two bodies that touch. They are therefore no part of the matrices that are factorized body by body;
 `stepping.refinement` takes them in with its products.
@@ -125,12 +126,12 @@ def _of_pair(
             turning[side.index] = turning[side.index] + rows
     if b.surface is None and isinstance(b.solid, Sphere | Cylinder | Pipe | Capsule) and (b.index is None or sphere):
         smooth = c.kind == ContactKind.VERTEX_OBSTACLE
-        if isinstance(b.solid, Sphere | Capsule):
-            smooth |= c.kind == ContactKind.FACE_VERTEX
         curvature[smooth] = _curvature_of_solid(pair, view, c.point_a[smooth])
     gap = np.array(c.gap)
     if b.surface is None and b.facets is None and isinstance(b.solid, ROUND) and a.index is not None:
         _add_travelling(pair, view, c, turning, curvature, gap)
+    if b.surface is None and isinstance(b.solid, Sphere | Capsule):
+        gap[c.kind == ContactKind.FACE_VERTEX] += float(b.solid.radius)  # the centre is what stands above a face
     levers: dict[int, FloatArray] = {}
     for side, sign in ((a, 1.0), (b, -1.0)):
         if side.index is not None and isinstance(models[side.index], RigidModel) and not (sphere and side is b):
@@ -176,7 +177,7 @@ def _turning_blocks(pair: ContactPair, view: RowView, c: ContactSet) -> tuple[Fl
         kind, n = c.kind[m], c.normal[m]
         if kind == ContactKind.VERTEX_FACE and y is not None:
             on_b[m] = _turn_of_face(y[c.nodes_b[m]], n)
-        elif kind == ContactKind.FACE_VERTEX and not isinstance(b.solid, Sphere | Capsule):
+        elif kind == ContactKind.FACE_VERTEX:
             on_a[m] = _turn_of_face(x[c.nodes_a[m]], n)
         elif kind == ContactKind.EDGE_EDGE:
             if y is not None:

@@ -61,7 +61,7 @@ def with_kept(pair: ContactPair, view: RowView, found: ContactSet, kept: KeptCon
     if not old.count or a.radius or b.radius or old.point_counts != found.point_counts:
         return found
     if b.surface is None and (b.index is not None or isinstance(b.solid, Sphere | Capsule)):
-        return found  # a face meets a sphere at a point of its material, which stays
+        return found  # edges and faces stay beside a sphere by themselves
     present = _names(found)
     missing = np.array([name not in present for name in _name_list(old)], bool)
     if not missing.any():

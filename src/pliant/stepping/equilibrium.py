@@ -74,6 +74,13 @@ class Equilibrium(ConstrainedSolves):
         self.collapsed: set[str] = set()
         self.budget = np.inf
 
+    def restart(self, step: Step, bodies: StepBodies) -> None:
+        """Begin again with `bodies` from `step`, where only the linear solves taken are remembered."""
+        self.step = evolve(step, iterations=self.step.iterations)
+        self.trouble, self.escapes, self.collapsed = "", 0, set()
+        self._carried = None
+        self.begin(bodies)
+
     def fixed(self, iterations: int) -> None:
         """`iterations` full linear solves, with the cheapest tangent that is consistent to first order: it is positive
         definite also where the exact one is about to buckle, where a single solve would jump.

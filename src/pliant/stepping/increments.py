@@ -45,29 +45,48 @@ EASY = 6
 SMALLEST_INCREMENT = 1.0 / 1024.0
 MOST_FAILURES = 4
 """Failures of an increment in a row: two of Newton's iteration, then of relaxation, each time shorter."""
+FINE = 0.25
+"""Fraction of the linear solves in which free round bodies have to find rest on edges and faces."""
+WITH_FALLBACK = 0.4
+"""Fraction of the linear solves for a path that friction alone asks for, where the full load has an equilibrium."""
 INTERMEDIATE_TOLERANCE = 1e-5
 """Relative residual of an increment before the last one."""
 
 
 def follow(equilibrium: Equilibrium, tolerance: float, workspace: Workspace, budget: int) -> tuple[str, int]:
     """Bring `equilibrium` to the full load in at most `budget` linear solves; the method that did it, and the number of
-    load increments.
+    load increments. Free round bodies that find no rest on edges and faces are left to the vertices.
     """
+    begin = equilibrium.step
+    coarsens = any(each.is_contact and getattr(each, "may_coarsen", False) for each in begin.world.constraints)
+    equilibrium.budget = int(FINE * budget) if coarsens else budget
+    try:
+        return _walk(equilibrium, tolerance, workspace, budget)
+    except ConvergenceError:
+        if not coarsens:
+            raise
     equilibrium.budget = budget
-    walk = _Walk(equilibrium, tolerance, workspace)
-    if walk.at_once():
-        return NEWTON, 1
-    return walk.in_increments()
+    equilibrium.restart(begin, evolve(begin.bodies, coarse=True))
+    return _walk(equilibrium, tolerance, workspace, budget)
+
+
+def _walk(equilibrium: Equilibrium, tolerance: float, workspace: Workspace, budget: int) -> tuple[str, int]:
+    walk = _Walk(equilibrium, tolerance, workspace, budget)
+    return (NEWTON, 1) if walk.at_once() else walk.in_increments()
 
 
 class _Walk:
     """The load path of one solve."""
 
-    def __init__(self, equilibrium: Equilibrium, tolerance: float, workspace: Workspace) -> None:
+    def __init__(self, equilibrium: Equilibrium, tolerance: float, workspace: Workspace, budget: int) -> None:
         step = equilibrium.step
         self._equilibrium, self._tolerance = equilibrium, tolerance
         self._begin, bodies = step, step.bodies
-        self._path = LoadPath(step.world, bodies.start, bodies.controls, bodies.scheme.interval, workspace)
+        scheme = bodies.scheme
+        self._path = LoadPath(
+            step.world, bodies.start, bodies.controls, scheme.interval, workspace,
+            instantaneous=scheme.instantaneous, coarse=bodies.coarse,
+        )  # fmt: skip
         self._pairs: list[Any] = [each for each in step.world.constraints if each.is_contact]
         self._frictional = any(pair.mu for pair in self._pairs)
         self._longest = FRICTION_INCREMENT if self._frictional else 1.0
@@ -75,6 +94,7 @@ class _Walk:
             self._longest = min(self._longest, self._obstacle_increment())
         self._rebase = isinstance(step.session, DirectSession)
         self._fallback: Step | None = None
+        self._with_fallback = int(WITH_FALLBACK * budget)
         self._indefinite = False
 
     def _obstacle_increment(self) -> float:
@@ -103,7 +123,9 @@ class _Walk:
             found = equilibrium.newton(self._tolerance, WITH_FRICTION)
             if found and _path_independent(equilibrium.step):
                 return True
-            self._fallback = equilibrium.step if found else None
+            if found:
+                self._fallback = equilibrium.step
+                equilibrium.budget = min(equilibrium.budget, self._with_fallback)
             return False
         if equilibrium.newton(self._tolerance, AT_ONCE):
             return True

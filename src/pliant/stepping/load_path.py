@@ -21,6 +21,7 @@ from pliant.actuators.drive import ActuatorRows
 from pliant.actuators.limits import FREE, Command
 from pliant.constraints import forces_of
 from pliant.core.arrays import transposed_product
+from pliant.core.immutable import evolve
 from pliant.core.types import FloatArray
 from pliant.models.scheme import Scheme, static_scheme
 from pliant.models.volume import PressureLoad
@@ -35,13 +36,24 @@ _SAME = 1e-9
 
 
 class LoadPath:
-    """Controls, time and fictitious force along the load path from `state` to the controls `values`."""
+    """Controls, time and fictitious force along the load path from `state` to the controls `values`. `instantaneous`
+    and `coarse` are those of the scheme and of the bodies of its increments.
+    """
 
     def __init__(
-        self, world: World, state: State, values: Mapping[Any, Any], interval: float, workspace: Workspace
+        self,
+        world: World,
+        state: State,
+        values: Mapping[Any, Any],
+        interval: float,
+        workspace: Workspace,
+        *,
+        instantaneous: bool = False,
+        coarse: bool = False,
     ) -> None:
         self._world, self._state = world, state
         self._interval, self._workspace = interval, workspace
+        self._instantaneous, self._coarse = instantaneous, coarse
         self._values = {handle: value for handle, value in values.items() if handle != TIMED}
         self._begin: dict[Any, tuple[Command, float]] = {}
         for index, rows in enumerate(world.constraints):
@@ -107,13 +119,15 @@ class LoadPath:
 
     def scheme(self, from_time: float, s: float) -> Scheme:
         """The quasi-static scheme of an increment from the time `from_time` (s) to the parameter s."""
-        return static_scheme(max(self._state.time + s * self._interval - from_time, 0.0))
+        interval = max(self._state.time + s * self._interval - from_time, 0.0)
+        return static_scheme(interval, instantaneous=self._instantaneous)
 
     def increment(self, state: State, reached: float, end: float) -> StepBodies:
         """The increment from `state`, which is at the parameter `reached`, to `end`."""
         scheme = self.scheme(state.time, end)
         begun = self.start_residuals if end < 1.0 else ()  # before the values: it finds what the start state carries
         bodies = StepBodies.begin(self._world, state, scheme, self.values(end), self._workspace)
+        bodies = evolve(bodies, coarse=self._coarse)
         if end >= 1.0:
             return bodies
         force = tuple((1.0 - end) * r for r in begun)
@@ -140,7 +154,8 @@ class LoadPath:
     def _residuals(self, values: dict[Any, Any]) -> tuple[FloatArray, ...]:
         """The residuals in the start state under the controls `values`, with the last constraint forces."""
         state = self._state
-        bodies = StepBodies.begin(self._world, state, static_scheme(0.0), values, self._workspace)
+        scheme = static_scheme(0.0, instantaneous=self._instantaneous)
+        bodies = StepBodies.begin(self._world, state, scheme, values, self._workspace)
         residuals = list(bodies.forces().r)
         if state.keys is not None and len(state.lam):
             rows = bodies.assembled().rows

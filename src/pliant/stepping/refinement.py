@@ -41,6 +41,8 @@ LAWLESS = 0.1
 are active.
 """
 
+TURNS = 6
+"""Most solves of the laws around the motion found; each is one of the frictional problem, without a factorization."""
 ENOUGH = 0.1
 """Fraction of the error that may be left where forces were brought back into their bounds; beyond, their laws are
 solved again around the motion found.
@@ -86,66 +88,108 @@ def refined(
     of constraints, N (and N·m). `modes` are the free rigid motions of bodies, which stay out of dx. The geometric
     stiffness of contacts, `curvature`, is a part of K where it is given and leaves it positive definite.
     """
-    active, springs = ActiveRows(factors, rows, problem, lam, modes), _Springs.of(rows)
+    springs, stable = _Springs.of(rows), True
     pushes = [np.zeros_like(x) for x in dx] if rows is None else pulled(rows.H, lam, dx)
-    applied = [f + push for f, push in zip(forces, pushes, strict=True)]  # = A dx
+    still = solve = _Solve(list(dx), lam, [f + push for f, push in zip(forces, pushes, strict=True)], problem)
+    best, first, least = Refined(list(dx), lam, stable), np.inf, np.inf
+    for turn in range(TURNS):
+        active = ActiveRows(factors, rows, solve.problem, solve.lam, modes)
+        rest = _left(stiffness, curvature, rows, forces, solve)
+        e, Ae, g, nu, stable = _without_regularization(stiffness, factors, curvature, active, springs, rest)
+        if not stable and turn:
+            return best
+        if not stable and curvature is not None:
+            return refined(stiffness, factors, rows, problem, dx, lam, forces, modes)
+        if not stable:
+            return Refined(list(dx), lam, active.slips)
+        center = [a + b for a, b in zip(solve.dx, e, strict=True)]
+        if rows is None or solve.problem is None:
+            return Refined(center, lam, stable)
+        asked = active.forces(factors, g, solve.lam, nu)
+        new = _lawful(rows, asked)
+        change = np.abs(new - asked).max(initial=0.0)
+        lawful = Refined(center, springs.yielding(new, e), stable)
+        few = change <= LAWLESS * np.abs(asked).max(initial=0.0)
+        if not change or (few and curvature is not None):
+            return lawful
+        if not turn:
+            first = least = _dot(rest, rest)
+        size = _size(g, pulled(rows.H, new - solve.lam, dx))
+        if few and size < least:
+            best, least = lawful, size
+        if least <= ENOUGH**2 * first or any(each is not None for each in modes):
+            break
+        there = [a + b for a, b in zip(solve.applied, Ae, strict=True)]
+        found = _around(stiffness, factors, curvature, rows, still, center, there, new)
+        if found is None:
+            break
+        solve = found
+        left = _left(stiffness, curvature, rows, forces, solve)
+        size = _dot(left, left)
+        if size < least:
+            best, least = Refined(solve.dx, solve.lam, stable), size
+    return best
+
+
+class _Solve(NamedTuple):
+    """dx of each body and λ (rows,) N of a regularized solve, its forces A dx, and its problem."""
+
+    dx: Motion
+    lam: FloatArray
+    applied: Motion
+    problem: MixedProblem | None
+
+
+def _resisting(stiffness: Sequence[System], curvature: ContactCurvature | None, dx: Sequence[FloatArray]) -> Motion:
+    """K dx of each body, with what its constrained motion adds to the curvature of contacts."""
     Kx = _product(stiffness, None, dx)
-    if curvature is not None:
-        total = [x if h is None else x + h for x, h in zip(dx, (s.constrained_dx for s in stiffness), strict=True)]
-        Kx = [a + b for a, b in zip(Kx, curvature.products(total), strict=True)]
-    rest = [a - b for a, b in zip(applied, Kx, strict=True)]
-    e, Ae, g, nu, stable = _without_regularization(stiffness, factors, curvature, active, springs, rest)
-    if not stable and curvature is not None:
-        return refined(stiffness, factors, rows, problem, dx, lam, forces, modes)
-    if not stable:
-        return Refined(list(dx), lam, active.slips)
-    center = [a + b for a, b in zip(dx, e, strict=True)]
-    if rows is None or problem is None:
-        return Refined(center, lam, stable)
-    asked = active.forces(factors, g, lam, nu)
-    new = _lawful(rows, asked)
-    change = np.abs(new - asked).max(initial=0.0)
-    yielded = springs.yielding(new, e)
-    if not change:
-        return Refined(center, yielded, stable)
-    few = change <= LAWLESS * np.abs(asked).max(initial=0.0)
-    if curvature is not None:  # K may exceed A, around which no step would be contracting
-        return Refined(center, yielded, stable) if few else Refined(list(dx), lam, stable)
-    left = [a + b for a, b in zip(g, pulled(rows.H, new - lam, dx), strict=True)]
-    first, size = _dot(rest, rest), _dot(left, left)
-    best, least = ((center, yielded), size) if few and size < first else ((list(dx), lam), first)
-    if least <= ENOUGH**2 * first or any(each is not None for each in modes):
-        return Refined(*best, stable)
-    regularization = [f + a - Kx for f, a, Kx in zip(applied, Ae, _product(stiffness, None, center), strict=True)]
-    found = _around(factors, rows, problem, dx, lam, new, regularization)
-    if found is not None:
-        pushes = pulled(rows.H, found[1], dx)
-        left = [f + push - Kx for f, push, Kx in zip(forces, pushes, _product(stiffness, None, found[0]), strict=True)]
-        best = found if _dot(left, left) < least else best
-    return Refined(*best, stable)
+    if curvature is None:
+        return Kx
+    total = [x if h is None else x + h for x, h in zip(dx, (s.constrained_dx for s in stiffness), strict=True)]
+    return [a + b for a, b in zip(Kx, curvature.products(total), strict=True)]
+
+
+def _left(
+    stiffness: Sequence[System],
+    curvature: ContactCurvature | None,
+    rows: Rows | None,
+    forces: Sequence[FloatArray],
+    solve: _Solve,
+) -> Motion:
+    """What a solve leaves out of balance: `forces` + Hᵀλ − K dx of each body."""
+    pushes = [np.zeros_like(x) for x in solve.dx] if rows is None else pulled(rows.H, solve.lam, solve.dx)
+    Kx = _resisting(stiffness, curvature, solve.dx)
+    return [f + push - each for f, push, each in zip(forces, pushes, Kx, strict=True)]
 
 
 def _around(
+    stiffness: Sequence[System],
     factors: Sequence[Factor],
+    curvature: ContactCurvature | None,
     rows: Rows,
-    problem: MixedProblem,
-    dx: Sequence[FloatArray],
-    lam: FloatArray,
+    still: _Solve,
+    center: Motion,
+    there: Motion,
     warm: FloatArray,
-    regularization: Motion,
-) -> tuple[Motion, FloatArray] | None:
-    """The solve with the regularization taken around a motion near the solution: dx and lawful λ (rows,) N of
-    A dx = forces + (A − K) center + Hᵀλ; None where no λ is found. dx and `lam` are those of the solve around zero.
+) -> _Solve | None:
+    """The solve with the regularization taken around the motion `center`: dx and lawful λ (rows,) N of
+    A dx = forces + (A − K) center + Hᵀλ; None where no λ is found. `there` is A center, `still` the solve around zero,
+    and `warm` forces to start from.
     """
+    assert still.problem is not None
+    regularization = [a - b for a, b in zip(there, _resisting(stiffness, curvature, center), strict=True)]
     moved = [factor.solve(force) for factor, force in zip(factors, regularization, strict=True)]
-    shifted = problem.delta_free + sum(H @ x.ravel() for H, x in zip(rows.H, moved, strict=True))
+    shifted = still.problem.delta_free + sum(H @ x.ravel() for H, x in zip(rows.H, moved, strict=True))
+    problem = problem_of(still.problem, still.problem.W, shifted)
     try:
-        new = solve_in_budget(problem_of(problem, problem.W, shifted), warm, follow=True).lam
+        lam = solve_in_budget(problem, warm, follow=True).lam
     except (ConvergenceError, ConflictingRowsError):
         return None
-    more = pulled(rows.H, new - lam, dx)
-    parts = zip(dx, moved, factors, more, strict=True)
-    return [x + motion + factor.solve(push) for x, motion, factor, push in parts], new
+    more = pulled(rows.H, lam - still.lam, center)
+    parts = zip(still.dx, moved, factors, more, strict=True)
+    dx = [x + motion + factor.solve(push) for x, motion, factor, push in parts]
+    applied = [a + b + c for a, b, c in zip(still.applied, regularization, more, strict=True)]
+    return _Solve(dx, lam, applied, problem)
 
 
 def _without_regularization(
@@ -328,3 +372,8 @@ def _product(stiffness: Sequence[System], curvature: ContactCurvature | None, x:
 
 def _dot(a: Sequence[FloatArray], b: Sequence[FloatArray]) -> float:
     return sum(float(np.vdot(x, y)) for x, y in zip(a, b, strict=True))
+
+
+def _size(a: Sequence[FloatArray], b: Sequence[FloatArray]) -> float:
+    """The square of the norm of a + b."""
+    return sum(float(np.vdot(x + y, x + y)) for x, y in zip(a, b, strict=True))

@@ -294,9 +294,6 @@ class RegularizedSolves:
             for index, (pair, place) in enumerate(zip(step.world.constraints, assembly.slices, strict=False))
             if type(pair) is ContactPair and place.stop > place.start
         ]
-        if any(self._loose) and any(_slips(pair.mu, lam) for pair, _, lam in pairs):
-            # contacts at the limit of friction leave rigid motions that curvature alone would resist
-            pairs = [each for each in pairs if each[0].b.index is None]
         return curvature_of(pairs, step.bodies.view(), step.world.models) if pairs else None
 
     def regularize(self, step: Step, systems: Sequence[System]) -> None:
@@ -351,14 +348,6 @@ class RegularizedSolves:
         sizes = [float(np.ptp(world.models[k].node_positions(q[k]), axis=0).max()) for k in indices]
         sizes += [2.0 * getattr(pair.b.solid, "radius", 0.0) for pair in self._apart if pair.b.index is not None]
         return FARTHEST * min((size for size in sizes if size > 0.0), default=np.inf)
-
-
-def _slips(mu: float, lam: FloatArray) -> bool:
-    """Whether a contact of a pair with friction `mu` and forces `lam` (rows,) N is at the limit of friction."""
-    if not mu:
-        return False
-    normal, tangential = lam[::3], np.hypot(lam[1::3], lam[2::3])
-    return bool(((normal > 0.0) & (tangential >= (1.0 - 1e-6) * mu * normal)).any())
 
 
 def _is_free(model: Any, q: FloatArray) -> bool:

@@ -35,6 +35,7 @@ from tests.verification.statics.contact import (
     two_blocks_pressed,
     upset_billet,
 )
+from tests.verification.statics.held_by_contact import lifted_onto_roller, lifted_strip, pinched_ball
 
 CASES: dict[str, Callable[..., Case]] = {
     "block on floor, μ 0.5": block_on_floor,
@@ -80,6 +81,9 @@ CASES: dict[str, Callable[..., Case]] = {
     "box on sagging arm": box_on_arm,
     "ball on sagging beam": ball_on_beam,
     "ball on sagging beam, frictionless": partial(ball_on_beam, 0.0),
+    "lifted strip, μ 0.6": lifted_strip,
+    "block lifted onto roller, μ 0.3": lifted_onto_roller,
+    "ball pinched by blocks, μ 0.4": pinched_ball,
     "box held by two pads": held_box,
     "box on block": rigid_box_on_block,
     "trunk at random pulls, 2": partial(trunk_pulls, 2),

@@ -15,6 +15,7 @@ import numpy as np
 
 from pliant.collision.closest import dot
 from pliant.collision.contacts import ContactKind, ContactSet, key_base, no_side_b
+from pliant.collision.narrow.ball_faces import ball_face_contacts
 from pliant.collision.narrow.sphere_faces import other_face_contacts, sphere_face_contact
 from pliant.collision.solids.obstacles import Capsule, Cylinder, Distance, Pipe, Sphere, across
 from pliant.collision.solids.shape_distance import point_distance
@@ -28,10 +29,10 @@ ROUND = (Sphere, Capsule, Cylinder, Pipe)
 DIP = 0.05
 """Fraction of its length by which an edge dips between its ends before it has a contact of its own: that of an edge of
 0.4 radii on a sphere. Shorter ones are bounded by their vertices; they penetrate by 2 % of the radius at most."""
-STATIC_DIP = 0.25
-"""The same in a quasi-static solve with a cylinder, a pipe or a rigid body, that of an edge longer than a sphere is
-wide: the edges on which a body comes to rest in its pit, or over which a cylinder slides, alternate, and the iteration
-does not end."""
+COARSE_DIP = 0.25
+"""The same of edges longer than a sphere is wide, for a free body that finds no rest on shorter ones: on facets it
+rolls or slides to where they form a pit, and there may be none within reach of a quasi-static solve.
+"""
 _END = 1e-9
 """Weight of a corner below which a point is on the opposite edge."""
 _BISECTIONS = 25
@@ -110,24 +111,27 @@ def sphere_contacts(
     *,
     margin: float,
     pair: int,
+    previous: ContactSet | None,
+    dip: float,
     steps: bool,
 ) -> list[ContactSet]:
     """Contacts of a sphere, or of both ends of a capsule, at `pose` (4, 3) with faces of `surface` at `points` (n, 3)
-    m, beside those `listed` of edges. `start` are points and pose at the start of the step. Dynamic `steps` also have
-    the point nearest to the centre where it lies on an edge, and faces that are hardly farther: a quasi-static solve
-    does not converge with these, which come and go while it iterates.
+    m, beside those `listed` of edges. `start` are points and pose at the start of the step. Dynamic `steps` choose the
+    points of the material there, a quasi-static solve lets them travel, and contacts of its `previous` linear solve
+    stay.
     """
     found = []
     for feature, center in enumerate(solid.centers):
         now, then = (place[0] + place[1:] @ center for place in (pose, start[1]))
         given = surface, points, now, float(solid.radius)
-        options: dict[str, Any] = {
-            "margin": margin, "pair": pair, "start": (start[0], then), "feature": feature, "dip": DIP,
-        }  # fmt: skip
-        nearest = sphere_face_contact(*given, on_edges=steps, **options)
+        options: dict[str, Any] = {"margin": margin, "pair": pair, "feature": feature, "dip": dip}
+        if not steps:
+            found.append(ball_face_contacts(*given, listed, previous=previous, **options))
+            continue
+        options["start"] = start[0], then
+        nearest = sphere_face_contact(*given, **options)
         found.append(nearest if not on_listed_edge(nearest, listed) else nearest.selected(slice(0)))
-        if steps:
-            found.append(other_face_contacts(*given, **options))
+        found.append(other_face_contacts(*given, **options))
     return found
 
 

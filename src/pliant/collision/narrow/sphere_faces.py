@@ -18,7 +18,6 @@ from pliant.core.kernels import inline, kernel
 from pliant.core.types import FloatArray, IntArray
 
 _TOUCHING = 1e-9  # below this fraction of the radius the direction from the centre is noise, and the face's is used
-_INSIDE = 0.05  # weight that every corner has at a point well within a face
 _AT_VERTEX = 0.02  # fraction of the radius: a vertex nearer to the point than this is at most 2e-4 radii farther away
 
 _EQUAL = 0.05  # fraction of the radius by which other faces are farther at most: as deep as edges of 0.4 radii dip
@@ -35,22 +34,21 @@ def sphere_face_contact(
     pair: int = 0,
     start: tuple[FloatArray, FloatArray] | None = None,
     feature: int = 0,
-    on_edges: bool = True,
     dip: float = 0.0,
 ) -> ContactSet:
     """The contact of `surface` at `points` (n, 3) m, side a, with a sphere of `radius` m at `center` (3,) m, if any.
 
     `start` holds points and centre at the start of the step: the point of the surface is chosen there, and keeps to the
     material while the step is solved. By default it is chosen where everything is now. `feature` tells the spheres of
-    one solid apart, such as both ends of a capsule. Without `on_edges` a contact has to be well within its face. The
-    longest edge of the face has to dip by more than the fraction `dip` of its length between ends that touch.
+    one solid apart, such as both ends of a capsule. The longest edge of the face has to dip by more than the fraction
+    `dip` of its length between ends that touch.
     """
     before, middle = (points, center) if start is None else start
     nodes, place, normal = np.empty((1, 3), np.int32), np.empty((2, 3)), np.empty((1, 3))
     weights, gap = np.empty((1, 3)), np.empty(1)
     face = _nearest_contact(
         frozen(before), frozen(points), surface.triangles, surface.order, frozen(middle[None]), frozen(center[None]),
-        radius, margin, dip, on_edges, nodes, weights, normal, gap, place,
+        radius, margin, dip, nodes, weights, normal, gap, place,
     )  # fmt: skip
     if face < 0:
         return ContactSet.empty(len(points), 0)
@@ -119,8 +117,8 @@ def other_face_contacts(
 @kernel
 def _nearest_contact(
     before: FloatArray, points: FloatArray, triangles: IntArray, order: IntArray, middle: FloatArray,
-    center: FloatArray, radius: float, margin: float, dip: float, on_edges: bool, nodes: IntArray,
-    weights: FloatArray, normal: FloatArray, gap: FloatArray, place: FloatArray,
+    center: FloatArray, radius: float, margin: float, dip: float, nodes: IntArray, weights: FloatArray,
+    normal: FloatArray, gap: FloatArray, place: FloatArray,
 ) -> int:  # fmt: skip
     """The face nearest to `middle` (1, 3) among points `before`, or −1 where `sphere_face_contact` leaves it to others;
     its contact at `points` with the sphere around `center` (1, 3): `place` are the points of side a and of side b.
@@ -133,8 +131,6 @@ def _nearest_contact(
     i, j, k = triangles[face]
     longest = np.sqrt(max(_squared(before, i, k), _squared(before, j, i), _squared(before, k, j)))
     if longest <= 8.0 * dip * radius:
-        return -1
-    if not on_edges and min(weights[0, 0], weights[0, 1], weights[0, 2]) < _INSIDE:
         return -1
     nearest = np.inf
     for corner in (i, j, k):
