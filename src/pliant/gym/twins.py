@@ -110,8 +110,7 @@ def reduced_world(task: Task, *, folder: Path | None = None) -> World:
     except PliantError:  # not there, or of a process that was ended
         arrays = _modes(_made(type(task), False), recipe)  # its start is that of the full world
         _keep(file, arrays)
-    volumes = [model for model in task.world.models if isinstance(model, VolumeModel)]
-    return reduced_by(task.world, [_subspace(model, arrays, k) for k, model in enumerate(volumes)])
+    return reduced_by(task.world, [_subspace(model, arrays, k) for k, model in enumerate(task.world.volumes)])
 
 
 def _keep(file: Path, arrays: dict[str, Any]) -> None:
@@ -134,7 +133,7 @@ def _subspace(model: VolumeModel, arrays: dict[str, Any], k: int) -> Subspace:
 
 def _modes(task: Task, recipe: Modes) -> dict[str, Any]:
     """Modes, integration points and weights of every volume of a task."""
-    volumes = [k for k, model in enumerate(task.world.models) if isinstance(model, VolumeModel)]
+    volumes = [task.world.index(model.handle) for model in task.world.volumes]
     seen: list[list[FloatArray]] = [[] for _ in volumes]
     held: list[list[FloatArray]] = [[] for _ in volumes]
     with progress_bar(f"reducing {task.name}, once on this machine", recipe.runs + len(volumes)) as advance:

@@ -213,7 +213,7 @@ class SubspaceTrial(NodalTrial):
         first = self.model.chart.rigid
         R = (scheme.inertia + damping.mass * scheme.rate) * self.model.chart.at(self.evaluation_point()).mass
         if damping.stiffness:
-            R[first:, first:] += damping.stiffness * scheme.rate * self._damping_stiffness()
+            R[first:, first:] += damping.stiffness * scheme.rate * self.damping_stiffness()
         return np.asarray(R)
 
     def reduced_force(self, force: FloatArray) -> FloatArray:
