@@ -13,7 +13,7 @@ elements, and the first of matrices and rows.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 import jax
@@ -94,11 +94,13 @@ TOLERANCES = {"float32": 3e-6, "float64": 1e-10}
 """Residual of the laws: what single precision resolves, and what the ordinary stepper asks for."""
 
 
+@lru_cache
 def library(dtype: Any) -> Kernels:
     """Those of JAX, for every processor."""
     return Kernels(_factor, _backward, _all_forces, TOLERANCES[jnp.dtype(dtype).name], MOST)
 
 
+@lru_cache
 def triton(dtype: Any, *, warps: int = 2) -> Kernels:
     """Those for a card."""
     from pliant.batch.gpu import band_kernels, law_kernel
