@@ -184,6 +184,12 @@ def test_bad_commands_change_nothing(beam):
     np.testing.assert_array_equal(states.points(body)[1], world.initial_state().q[0])
 
 
+def test_copies_on_a_card_do_not_restart_one_by_one(batch):
+    states = batch.initial_states()
+    with pytest.raises(pl.InputError, match=r"batch.states\(…\)"):
+        batch.restarted(states, {0: states[0]})
+
+
 def test_a_machine_without_a_card_is_an_error(beam):
     if any(device.platform != "cpu" for device in jax.devices()):
         pytest.skip("this machine has a card")

@@ -65,7 +65,7 @@ class CardPart(Part):
         self._order = lowering.order_of(world, width)
         self._slots = lowered.capacity
         with self._precisely():
-            self._world = jax.tree.map(jnp.asarray, lowered)
+            self._lowered = jax.tree.map(jnp.asarray, lowered)
             card = self._device.platform != "cpu"
             kernels = stages.triton(self._dtype, warps=warps) if card else stages.library(self._dtype)
             if self._slots > IN_KERNELS:
@@ -86,7 +86,7 @@ class CardPart(Part):
         start = world.initial_state()
         fields = [(start.time, start.q, start.v, start.lam, start.keys) if one is None else one for one in states]
         with self._precisely():
-            blank = stages.initial(self._world, self._count, self._dtype)
+            blank = stages.initial(self._lowered, self._count, self._dtype)
             array = jnp.asarray
             tension = np.zeros((self._count, len(self._cables)))
             for k, (_, _, _, lam, keys, *_) in enumerate(fields):
@@ -107,7 +107,7 @@ class CardPart(Part):
         with self._precisely(), self._within_memory():
             array = jnp.asarray
             made, report = stages.step(
-                self._world, self._kernels, array(self._dts[index], self._dtype), held,
+                self._lowered, self._kernels, array(self._dts[index], self._dtype), held,
                 stages.Controls(*(array(one) for one in given)),
             )  # fmt: skip
         return self._report(after, made, report)
@@ -177,7 +177,7 @@ class CardPart(Part):
 
     def _commands(self, controls: Any) -> tuple[FloatArray, Any, FloatArray]:
         """Amounts (c, ·), whether by force (c, ·), and gravity (3, ·) of controls for all copies, or a list of them."""
-        base = np.asarray(self._world.numbers.gravity, float)
+        base = np.asarray(self._lowered.numbers.gravity, float)
         if controls is None or isinstance(controls, Mapping):
             return self._command(controls or {}, base)
         if any(one is not controls[0] for one in controls):
@@ -336,7 +336,7 @@ class CardInfo:
                   if a is first and b is second]  # fmt: skip
         if not chosen:
             part.worlds[0].pairs(a, b)
-        contacts, slots = part._world.contacts, part._slots
+        contacts, slots = part._lowered.contacts, part._slots
         lam = np.asarray(self._lam[: 3 * slots], float).reshape(3, slots)
         force = np.zeros(3)
         for pair, sign in chosen:
