@@ -10,6 +10,7 @@ import typer
 
 from pliant.cli import names
 from pliant.cli.errors import EXIT_CODES, Warnings, report_error
+from pliant.cli.options import Json, NoOpen, On, Port, Settings, Version
 from pliant.cli.output import Output
 
 app = typer.Typer(
@@ -20,13 +21,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-Json = Annotated[Path | None, typer.Option(help="File for the result as JSON; - for standard output.")]
-Port = Annotated[int | None, typer.Option(help="Port; 0 for any free one. Without it, the first free from 8080.")]
-NoOpen = Annotated[bool, typer.Option("--no-open", "--no-browser", help="Do not open a browser.")]
-Settings = Annotated[
-    list[str] | None,
-    typer.Option("--set", help="NAME=VALUE for a parameter of the file: a plain value assigned at its top level."),
-]
 
 
 def main() -> None:
@@ -43,19 +37,9 @@ def main() -> None:
         warned.end()
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
-        from pliant import __version__
-
-        typer.echo(f"pliant {__version__}")
-        raise typer.Exit
-
-
 @app.callback()
 def _options(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and stop.")
-    ] = False,
+    version: Version = False,
     debug: Annotated[bool, typer.Option("--debug", help="Show the whole traceback of an error; anywhere.")] = False,
 ) -> None:
     pass
@@ -167,9 +151,7 @@ def sweep(
         Path | None, typer.Option(help="Where finished cases are kept, to go on after a stop; a Parquet table has one.")
     ] = None,
     workers: Annotated[int | None, typer.Option(help="Processes; default: as many as there are cores.")] = None,
-    on: Annotated[
-        str | None, typer.Option(help="Compute on a cluster: dask://HOST:PORT or ray://HOST:PORT (extra cluster).")
-    ] = None,
+    on: On = None,
     file: Annotated[
         list[Path] | None,
         typer.Option(help="File or folder that workers need beside those that the scene names; may be repeated."),
@@ -372,9 +354,7 @@ def reduce(
     contact_tolerance: Annotated[float | None, typer.Option(help="Error of contact forces, such as 0.05.")] = None,
     motion_tolerance: Annotated[float | None, typer.Option(help="Error of shapes held out, such as 0.001.")] = None,
     folder: Annotated[Path | None, typer.Option(help="Where finished runs are kept, to go on after a stop.")] = None,
-    on: Annotated[
-        str | None, typer.Option(help="Compute on a cluster: dask://HOST:PORT or ray://HOST:PORT (extra cluster).")
-    ] = None,
+    on: On = None,
     json: Json = None,
 ) -> None:
     """Simulate once, offline; write a world that steps faster; print how far it can be trusted."""
