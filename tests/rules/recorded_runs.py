@@ -193,7 +193,7 @@ def _runs():
     """Functions by name, each with the number of states to trace; 0: the function hands arrays back itself."""
     runs = {}
     counts = {"grasp": ALL, "lift": ALL, "needle": 300, "reduce_finger": ALL, "inverse_trunk": 40, "arm_obstacles": 60}
-    without_steps = {"bouncing_ball", "maze_control"}
+    without_steps = {"bouncing_ball", "maze_control", "learn_reach"}  # the last one needs torch, and steps elsewhere
     for path in sorted((ROOT / "examples").glob("*.py")):
         if path.stem not in without_steps:
             runs[f"example {path.stem}"] = (partial(example, path.stem), counts.get(path.stem, 8))
