@@ -103,8 +103,8 @@ class ContactPair(Constraint):
 
     @property
     def may_coarsen(self) -> bool:
-        """Whether a free round body may be left to the vertices of the other side, as in a `RowView.coarse`."""
-        return self.b.index is not None and self.a.surface is not None and isinstance(self.b.solid, ROUND)
+        """Whether a round side may be left to the vertices of the other one, as in a `RowView.coarse`."""
+        return self.b.surface is None and self.a.surface is not None and isinstance(self.b.solid, ROUND)
 
     def with_friction(self, mu: float) -> ContactPair:
         """The pair with another coefficient of friction."""

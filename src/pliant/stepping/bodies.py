@@ -63,7 +63,7 @@ class StepBodies:
 
     `load_fraction` in [0, 1] is the fraction of their way that constrained DoFs go. `fictitious` are forces of each
     body, of the shape of its dx, N (and N·m), that are subtracted from the residuals on a load path; None: the true
-    problem. `approach` (m) widens the detection of contacts beyond their margins, `coarse` leaves free round bodies to
+    problem. `approach` (m) widens the detection of contacts beyond their margins, `coarse` leaves round bodies to
     vertices; `recent` are the memories of the last
     linear solve, with which detection goes on in an iteration to a tolerance.
     `reactions` are those of the last linear solve, None before it or where no constraint acts. `velocities` are those

@@ -45,8 +45,10 @@ EASY = 6
 SMALLEST_INCREMENT = 1.0 / 1024.0
 MOST_FAILURES = 4
 """Failures of an increment in a row: two of Newton's iteration, then of relaxation, each time shorter."""
-FINE = 0.25
-"""Fraction of the linear solves in which free round bodies have to find rest on edges and faces."""
+FINE, FINE_FREE = 0.4, 0.25
+"""Fraction of the linear solves in which round obstacles have to find rest on edges and faces, and free bodies, which
+may roll on facets without end.
+"""
 WITH_FALLBACK = 0.4
 """Fraction of the linear solves for a path that friction alone asks for, where the full load has an equilibrium."""
 INTERMEDIATE_TOLERANCE = 1e-5
@@ -55,11 +57,12 @@ INTERMEDIATE_TOLERANCE = 1e-5
 
 def follow(equilibrium: Equilibrium, tolerance: float, workspace: Workspace, budget: int) -> tuple[str, int]:
     """Bring `equilibrium` to the full load in at most `budget` linear solves; the method that did it, and the number of
-    load increments. Free round bodies that find no rest on edges and faces are left to the vertices.
+    load increments. Round bodies that find no rest on edges and faces are left to vertices.
     """
     begin = equilibrium.step
-    coarsens = any(each.is_contact and getattr(each, "may_coarsen", False) for each in begin.world.constraints)
-    equilibrium.budget = int(FINE * budget) if coarsens else budget
+    coarsens: list[Any] = [each for each in begin.world.constraints if getattr(each, "may_coarsen", False)]
+    free = any(each.b.index is not None for each in coarsens)
+    equilibrium.budget = int((FINE_FREE if free else FINE) * budget) if coarsens else budget
     try:
         return _walk(equilibrium, tolerance, workspace, budget)
     except ConvergenceError:

@@ -30,8 +30,8 @@ DIP = 0.05
 """Fraction of its length by which an edge dips between its ends before it has a contact of its own: that of an edge of
 0.4 radii on a sphere. Shorter ones are bounded by their vertices; they penetrate by 2 % of the radius at most."""
 COARSE_DIP = 0.25
-"""The same of edges longer than a sphere is wide, for a free body that finds no rest on shorter ones: on facets it
-rolls or slides to where they form a pit, and there may be none within reach of a quasi-static solve.
+"""The same of edges longer than a sphere is wide, for a quasi-static solve that finds no rest on shorter ones: on
+facets a free body rolls or slides to where they form a pit, and there may be none within reach.
 """
 _END = 1e-9
 """Weight of a corner below which a point is on the opposite edge."""
