@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import pliant as pl
+from pliant.core.immutable import evolve
 from tests.gradients import cases
 from tests.scenes import bar, hollow_box
 
@@ -168,3 +169,33 @@ def test_the_chambers_of_two_bodies_do_not_mix():
     found = pl.gradient(world, pl.QuasiStatic(tolerance=1e-12), loss, parameters=named, control=control)
     assert found[named[0]] != 0.0
     assert found[named[1]] == 0.0
+
+
+@pytest.mark.parametrize("mu", [0.0, 0.5])
+@pytest.mark.parametrize("of_ball", [True, False])
+def test_a_ball_lands_on_a_rigid_box_that_turns(mu, of_ball):
+    """The plane of contact turns with the box, and is not turned against motions that differences make up."""
+    scene = pl.Scene(gravity=(0, 0, -9.81))
+    box = scene.add(pl.RigidBody.box(size=(0.06, 0.06, 0.004), mass=0.02, position=(0, 0, 0.05)))
+    scene.add(pl.Hinge(box, (0, 1, 0), point=(-0.05, 0, 0.05)))
+    ball = scene.add(pl.RigidBody.sphere(radius=0.01, mass=0.005, position=(0.005, 0.003, 0.06201)))
+    scene.collide(box, ball, friction=mu)
+    world = scene.compile()
+    step, steps, k, rest = pl.ImplicitEuler(0.005, tolerance=1e-11), 10, world.index(ball), world.initial_state()
+    along = np.array([[0.3, 0.2, -0.5], [1.0, 2.0, 0.5]])
+
+    def start(s):
+        v = list(rest.v)
+        v[k] = v[k] + (0.3 + s) * along
+        return evolve(rest, v=tuple(v))
+
+    def value(s):
+        state = start(s)
+        for _ in range(steps):
+            state, info = step(world, state)
+        return loss.at(pl.losses.Instant(steps, steps, state, info))
+
+    loss = 1e4 * pl.losses.Position((ball if of_ball else box, (0, 0, 0)), (0.1, 0.02, 0.15))
+    velocities = pl.parameters.InitialVelocities(ball)
+    found = pl.gradient(world, step, loss, parameters=[velocities], start=start(0.0), until=0.005 * steps)
+    assert np.vdot(found[velocities], along) == pytest.approx(cases.difference(value, 1e-5), rel=2e-5)

@@ -122,7 +122,7 @@ class ContactPair(Constraint):
         found = self.contact_set(view, previous)
         if view.dt and found.count > MANY:
             found = self._thinned(view, found)
-        return self._on_predicted_motion(view, found) if view.dt and found.count else found
+        return self._on_predicted_motion(view, found) if view.dt and found.count and not view.still else found
 
     def _before_obstacle(self, view: RowView, previous: ContactSet | None) -> ContactSet:
         """Contacts with a moving obstacle where it is at the start of the step, carried along with it to the end: it

@@ -128,7 +128,8 @@ class RowView:
     that passes: dt, or the dt of a quasi-static stepper, else 0. `speeds` are the velocities of the models at the
     start, `gravity` (m/s²) its magnitude; `last_keys` and `last_lam` the rows of the previous step and their λ.
     `approach` (m) is how far beyond their margins contacts are looked for in a quasi-static solve, and `coarse` says
-    that it leaves round bodies to the vertices of cells up to their own width.
+    that it leaves round bodies to the vertices of cells up to their own width; `still`, that the motion of the step is
+    over, so that no plane of contact is turned against the motion that velocities predict.
     `velocity_offsets` are v⁺ − dx/h of the models, m/s, empty where all are zero (`models.volume.free_rotation`).
     `workspace` is that of the stepper, None outside of one. `evaluated` are the positions where forces are evaluated,
     q + θ dx, empty where they are `q`, and `theta` is θ.
@@ -149,6 +150,7 @@ class RowView:
     memory: Any = None
     approach: float = 0.0
     coarse: bool = False
+    still: bool = False
     velocity_offsets: Sequence[FloatArray | None] = ()
     workspace: Workspace | None = None
     evaluated: Sequence[FloatArray] = ()

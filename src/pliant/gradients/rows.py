@@ -221,8 +221,9 @@ class EndRows:
             forces, gaps = self.moved(placed(k, s))
             return np.concatenate([*forces, gaps])
 
+        finer = _FINE / _STEP if self.predicted else 1.0
         for k in body.free:
-            made[:, k] = derivative(partial(values, k), body.steps[k])
+            made[:, k] = derivative(partial(values, k), finer * body.steps[k])
         ends = np.cumsum(sizes)
         return np.split(made[: ends[-1]], ends[:-1]), made[ends[-1] :]
 
@@ -232,18 +233,11 @@ def _mixed(arrays: Sequence[FloatArray], other: Mapping[int, FloatArray]) -> tup
 
 
 def _ended(info: Any, *, still: bool) -> StepBodies:
-    """The bodies at the end of a step, for its rows: contacts have the frames in which λ is told. Where `still`, the
-    velocities are those of the step, whose motion is over; with those of the start detection turns planes that stand
-    across the motion which these predict.
+    """The bodies at the end of a step, for its rows: contacts have the frames in which λ is told. Where `still` its
+    motion is over; else detection turns planes that stand across the motion which the velocities predict.
     """
-    bodies = info.step.bodies
-    start = bodies.start
-    if still and bodies.scheme.rate:
-        pairs = zip(start.v, bodies.dx, strict=True)
-        v = tuple(frozen(bodies.scheme.rate * dx) if v.shape == dx.shape else v for v, dx in pairs)
-        start = evolve(start, v=v)
     memories = info.assembly.memories[: len(info.world.constraints)]
-    made: StepBodies = evolve(bodies, recent=memories, start=start)
+    made: StepBodies = evolve(info.step.bodies, recent=memories, still=still)
     return made
 
 

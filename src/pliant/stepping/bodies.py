@@ -64,8 +64,8 @@ class StepBodies:
     `load_fraction` in [0, 1] is the fraction of their way that constrained DoFs go. `fictitious` are forces of each
     body, of the shape of its dx, N (and N·m), that are subtracted from the residuals on a load path; None: the true
     problem. `approach` (m) widens the detection of contacts beyond their margins, `coarse` leaves round bodies to
-    vertices; `recent` are the memories of the last
-    linear solve, with which detection goes on in an iteration to a tolerance.
+    vertices, and `still` takes the motion of the step for over, as derivatives of its end do; `recent` are the memories
+    of the last linear solve, with which detection goes on in an iteration to a tolerance.
     `reactions` are those of the last linear solve, None before it or where no constraint acts. `velocities` are those
     at the end of the step where a stepper has projected them, None where they follow from the displacements alone.
     `workspace` is that of the stepper, None outside of one.
@@ -81,6 +81,7 @@ class StepBodies:
     fictitious: tuple[FloatArray, ...] | None = None
     approach: float = 0.0
     coarse: bool = False
+    still: bool = False
     recent: tuple[Any, ...] | None = None
     velocities: tuple[FloatArray, ...] | None = None
     workspace: Workspace | None = None
@@ -246,6 +247,7 @@ class StepBodies:
             "last_lam": start.lam,
             "approach": self.approach,
             "coarse": self.coarse,
+            "still": self.still,
             "velocity_offsets": _offsets(trials),
             "workspace": self.workspace,
             "evaluated": () if scheme.theta == 1.0 else [trial.evaluation_point() for trial in trials],
