@@ -68,7 +68,7 @@ parameters = [modulus, coefficient]
 if __name__ == "__main__":
     found = pl.identify(world, data, parameters, tolerance=1e-5)
     print(found.report())
-    for each, true, error in ((modulus, young, 0.01), (coefficient, friction, 0.05)):
-        low, high = found.intervals[each]
-        assert low < true < high, f"the interval {low:.4g} … {high:.4g} of the {each.label} does not cover {true:g}"
-        assert abs(found[each] / true - 1) < error, f"the {each.label} is {found[each]:.4g}, and was {true:g}"
+    truths = ((modulus, young, 0.01), (coefficient, friction, 0.05))
+    intervals = [(found.intervals[each], true) for each, true, _ in truths]
+    assert all(low < true < high for (low, high), true in intervals), "the intervals cover the true values"
+    assert all(abs(found[each] / true - 1) < error for each, true, error in truths), "E to 1 %, friction to 5 %"
