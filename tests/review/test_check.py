@@ -14,8 +14,8 @@ from pliant.mesh.mesh import drop_unused_nodes
 from pliant.review import first_frequency
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
-WITHOUT_WORLD = ("bouncing_ball", "maze_control")
-"""Examples of `pl.hybrid`, which has systems of its own."""
+WITHOUT_WORLD = ("bouncing_ball", "learn_reach", "maze_control")
+"""Examples of `pl.hybrid`, which has systems of its own, and of an environment, which has its world."""
 LIGHT = ("bellows", "finger", "gripper", "spine", "tower", "trunk")
 HEAVY = ("membrane", "pneumatic_finger", "pneumatic_gripper", "pneunet", "twister")
 """Robots of the zoo by the time that their worlds take."""
@@ -155,7 +155,7 @@ def test_what_may_be_intended_is_a_note(name):
 @pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.py")), ids=lambda path: path.stem)
 def test_examples_have_no_fault(path, monkeypatch, tmp_path):
     if path.stem in WITHOUT_WORLD:
-        pytest.skip("a hybrid system has no world")
+        pytest.skip("it has no world of its own")
     monkeypatch.chdir(tmp_path)
     assert faults(*scene_world(SceneFile.read(path))) == []
 
