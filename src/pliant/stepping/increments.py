@@ -45,7 +45,7 @@ EASY = 6
 SMALLEST_INCREMENT = 1.0 / 1024.0
 MOST_FAILURES = 4
 """Failures of an increment in a row: two of Newton's iteration, then of relaxation, each time shorter."""
-FINE, FINE_FREE = 0.4, 0.25
+FINE, FINE_FREE = 0.25, 0.2
 """Fraction of the linear solves in which round obstacles have to find rest on edges and faces, and free bodies, which
 may roll on facets without end.
 """
