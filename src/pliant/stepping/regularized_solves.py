@@ -294,7 +294,14 @@ class RegularizedSolves:
             for index, (pair, place) in enumerate(zip(step.world.constraints, assembly.slices, strict=False))
             if type(pair) is ContactPair and place.stop > place.start
         ]
+        if any(_slips(pair.mu, lam) for pair, _, lam in pairs):
+            # between two loose bodies contacts at the limit of friction leave motions that curvature alone would resist
+            pairs = [each for each in pairs if not self._between_loose(each[0])]
         return curvature_of(pairs, step.bodies.view(), step.world.models) if pairs else None
+
+    def _between_loose(self, pair: ContactPair) -> bool:
+        sides = pair.a.index, pair.b.index
+        return all(index is not None and self._loose[index] for index in sides)
 
     def regularize(self, step: Step, systems: Sequence[System]) -> None:
         """A += σM + cM, and balanced loads for bodies that can move freely."""
@@ -348,6 +355,14 @@ class RegularizedSolves:
         sizes = [float(np.ptp(world.models[k].node_positions(q[k]), axis=0).max()) for k in indices]
         sizes += [2.0 * getattr(pair.b.solid, "radius", 0.0) for pair in self._apart if pair.b.index is not None]
         return FARTHEST * min((size for size in sizes if size > 0.0), default=np.inf)
+
+
+def _slips(mu: float, lam: FloatArray) -> bool:
+    """Whether a contact of a pair with friction `mu` and forces `lam` (rows,) N is at the limit of friction."""
+    if not mu:
+        return False
+    normal, tangential = lam[::3], np.hypot(lam[1::3], lam[2::3])
+    return bool(((normal > 0.0) & (tangential >= (1.0 - 1e-6) * mu * normal)).any())
 
 
 def _is_free(model: Any, q: FloatArray) -> bool:
