@@ -73,16 +73,7 @@ def test_a_frictionless_block_on_a_slope_is_not_said_to_rest():
         solved(scene)
 
 
-_EDGES = "it arrives in 320: the edges over which the cylinder slides change in each of forty increments"
-
-
-@pytest.mark.parametrize(
-    "friction",
-    [
-        pytest.param(0.0, marks=pytest.mark.xfail(reason=_EDGES, strict=True, raises=AssertionError)),
-        pytest.param(0.3, marks=pytest.mark.slow),
-    ],
-)
+@pytest.mark.parametrize("friction", [0.0, pytest.param(0.3, marks=pytest.mark.slow)])
 def test_a_long_ironing_takes_few_linear_solves(friction):
     scene = pl.Scene()
     clamp = pl.regions.plane(axis="z", at=0)
@@ -113,7 +104,7 @@ def test_a_beam_that_can_slide_bends_symmetrically_over_two_rollers():
         scene.collide(beam, each)
     _, info = solved(scene, dt=1.0)
     assert info.contact_force(beam, left)[2] == pytest.approx(info.contact_force(beam, right)[2], rel=5e-3)
-    assert info.iterations <= 200
+    assert info.iterations <= 260  # a third of them in search of a rest on edges, which vertices then give
 
 
 @pytest.mark.slow

@@ -49,6 +49,8 @@ FINE, FINE_FREE = 0.25, 0.2
 """Fraction of the linear solves in which round obstacles have to find rest on edges and faces, and free bodies, which
 may roll on facets without end.
 """
+PROMISING = 50
+"""Linear solves from which on their number for the whole path is estimated."""
 WITH_FALLBACK = 0.4
 """Fraction of the linear solves for a path that friction alone asks for, where the full load has an equilibrium."""
 INTERMEDIATE_TOLERANCE = 1e-5
@@ -97,7 +99,7 @@ class _Walk:
             self._longest = min(self._longest, self._obstacle_increment())
         self._rebase = isinstance(step.session, DirectSession)
         self._fallback: Step | None = None
-        self._with_fallback = int(WITH_FALLBACK * budget)
+        self._with_fallback, self._whole = int(WITH_FALLBACK * budget), budget
         self._indefinite = False
 
     def _obstacle_increment(self) -> float:
@@ -144,6 +146,9 @@ class _Walk:
         reached, size, count, failures, method = 0.0, min(FIRST_INCREMENT, longest), 0, 0, INCREMENTS
         good = [np.zeros_like(x) for x in self._begin.bodies.dx]
         while reached < 1.0:
+            if self._too_slow(reached):
+                self._give_up(reached, reached, state)
+                return NEWTON, 1
             end = 1.0 if reached + 1.2 * size >= 1.0 else reached + size
             before = equilibrium.step.iterations
             relaxed = failures > 1
@@ -174,6 +179,13 @@ class _Walk:
                 self._give_up(reached, end, state)
                 return NEWTON, 1
         return method, count
+
+    def _too_slow(self, reached: float) -> bool:
+        """Whether a path over edges and faces of round obstacles, which can be left to vertices, takes twice the linear
+        solves that it has, at the rate so far.
+        """
+        used, most = self._equilibrium.step.iterations, self._equilibrium.budget
+        return most < self._whole and used > PROMISING and used > 2.0 * reached * most
 
     def _bodies(self, state: State, reached: float, end: float, good: list[FloatArray]) -> StepBodies:
         """The bodies at the start of an increment. An inverse keeps its state from linear solve to linear solve; its
