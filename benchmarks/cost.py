@@ -3,7 +3,7 @@
     python -m benchmarks.cost [--cluster NAME --cores N --price P] [--write docs/cost.md]
 
 Rates of one core are by processor time, so that other programs hardly change them; rates of several copies and of the
-dispatch of cases are by the clock and need a quiet machine. About two minutes on two quiet cores. With `--write` the
+dispatch of cases are by the clock and need a quiet machine. Half a minute on two quiet cores. With `--write` the
 tables of the document are replaced, and the plot beside it.
 """
 
