@@ -32,7 +32,28 @@ _SHIFTS = (0.0, 1e-6, 1e-4, 1e-2, 1.0)
 """Mass added to an indefinite A, relative to its diagonal, until it has a factor; `rest` takes it away again."""
 
 
-class VolumeAdjoint:
+class FreeSolves:
+    """Solves with the symmetric factor of a volume over its free unknowns."""
+
+    _model: Any
+    _factor: Any
+
+    def solve(self, g: FloatArray) -> FloatArray:
+        """A⁻¹ g over the free unknowns, (n, 3)."""
+        free = np.where(self._model.constrained, 0.0, g)
+        return np.where(self._model.constrained, 0.0, self._factor.solve(free))
+
+    def solve_rows(self, G: sparse.csr_matrix) -> FloatArray:
+        """A⁻¹ Gᵀ (unknowns, m)."""
+        fixed = self._model.constrained_flat
+        right = np.ascontiguousarray(G.toarray().T)
+        right[fixed] = 0.0
+        made = np.array(self._factor.solve(right))
+        made[fixed] = 0.0
+        return made
+
+
+class VolumeAdjoint(FreeSolves):
     """The adjoint of one step of a `VolumeTrial` at its end, with the geometric `stiffnesses` of rows."""
 
     def __init__(self, trial: VolumeTrial, stiffnesses: Iterable[GeometricStiffness]) -> None:
@@ -48,20 +69,6 @@ class VolumeAdjoint:
             self._system.add_stiffness(K)
         self._values = self._system.values.copy()
         self._factor = self._factorized()
-
-    def solve(self, g: FloatArray) -> FloatArray:
-        """A⁻¹ g over the free unknowns, (n, 3)."""
-        free = np.where(self._model.constrained, 0.0, g)
-        return np.where(self._model.constrained, 0.0, self._factor.solve(free))
-
-    def solve_rows(self, G: sparse.csr_matrix) -> FloatArray:
-        """A⁻¹ Gᵀ (unknowns, m)."""
-        fixed = self._model.constrained_flat
-        right = np.ascontiguousarray(G.toarray().T)
-        right[fixed] = 0.0
-        made = np.array(self._factor.solve(right))
-        made[fixed] = 0.0
-        return made
 
     def rest(self, w: FloatArray) -> FloatArray | None:
         """What A does not hold: the change of the damping stiffness, and less the mass that was added to A."""

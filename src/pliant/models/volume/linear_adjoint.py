@@ -15,13 +15,12 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy import sparse
 
 from pliant.core.immutable import evolve
 from pliant.core.types import FloatArray
 from pliant.materials import Tangent
 from pliant.models.adjoint import Pulled
-from pliant.models.volume.adjoint import refuse
+from pliant.models.volume.adjoint import FreeSolves, refuse
 from pliant.models.volume.damping_slope import damping_slope
 from pliant.solvers.linear.matrix import BlockMatrix
 
@@ -32,7 +31,7 @@ STEP = 1e-4
 """Motion of a node in the difference of K, over the size of the body."""
 
 
-class LinearVolumeAdjoint:
+class LinearVolumeAdjoint(FreeSolves):
     """The adjoint of one step of one linear solve, of a `VolumeTrial` at its end. `stiffnesses` are K_c as lists of
     terms at other positions of the body, for q (n, 3).
     """
@@ -48,20 +47,6 @@ class LinearVolumeAdjoint:
             self._system.add_stiffness(K)
         self._values = self._system.values.copy()
         self._factor = self._system.factorize()
-
-    def solve(self, g: FloatArray) -> FloatArray:
-        """A⁻¹ g over the free unknowns, (n, 3)."""
-        free = np.where(self._model.constrained, 0.0, g)
-        return np.where(self._model.constrained, 0.0, self._factor.solve(free))
-
-    def solve_rows(self, G: sparse.csr_matrix) -> FloatArray:
-        """A⁻¹ Gᵀ (unknowns, m)."""
-        fixed = self._model.constrained_flat
-        right = np.ascontiguousarray(G.toarray().T)
-        right[fixed] = 0.0
-        made = np.array(self._factor.solve(right))
-        made[fixed] = 0.0
-        return made
 
     def rest(self, w: FloatArray) -> FloatArray | None:
         """Nothing: A holds all."""
