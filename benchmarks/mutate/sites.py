@@ -20,8 +20,10 @@ _COMPILED = ("kernel", "inline")
 _CLAMPS = {"min", "max", "minimum", "maximum", "clip", "fmin", "fmax", "abs"}
 _UNSEEN = (ast.Raise, ast.JoinedStr, ast.Assert, ast.Import, ast.ImportFrom, ast.Global)
 """What is not mutated: the words of messages, checks that `-O` drops, names."""
-_WORDS = {"unit", "what", "strict"}
-"""Keywords that are words of messages, or checks of what cannot happen."""
+_WORDS = {"unit", "what", "strict", "stacklevel"}
+"""Keywords that are words of messages, the line that a warning is shown with, or checks of what cannot happen: they are
+neither dropped nor changed.
+"""
 _COPIED = ("src/pliant/hybrid/fmu_slaves/", "src/pliant/solvers/linear/blas.py", "src/pliant/solvers/linear/lapack.py")
 """Files that are copied into units, or run while kernels compile: a trial does not reach them."""
 
@@ -58,7 +60,7 @@ def _mutations(tree: ast.AST, kernels: bool) -> Iterator[tuple[ast.AST, str, ast
 
 
 def _within(node: ast.AST) -> Iterator[tuple[ast.AST, str, ast.AST | str]]:
-    if isinstance(node, _UNSEEN):
+    if isinstance(node, _UNSEEN) or (isinstance(node, ast.keyword) and node.arg in _WORDS):
         return
     yield from ((node, operator, new) for operator, new in _of_node(node))
     for name, value in ast.iter_fields(node):

@@ -67,6 +67,7 @@ def test_sites_are_found_outside_messages_and_signatures():
     assert ("arithmetic", "return (g(x, y, unit=3) ** 2 + x)") in found
     changed = {_line(one) + 1 for one in edits_of("a.py", SOURCE)}
     assert changed == {3, 8, 10, 11}
+    assert not any("unit=6" in one.changed or "unit=0" in one.changed for one in edits_of("a.py", SOURCE))
 
 
 def _line(one):
