@@ -64,7 +64,8 @@ MODULES = {
 GROUPS = {
     "Scenes and worlds": "Scene World State StepInfo Status",
     "Bodies": "Volume Rod Beam RigidBody Obstacle",
-    "Parts of bodies": "Fibre Support BodyLoad PointLoad PressureLoad TractionLoad RodLoad Rayleigh Slide Turn",
+    "Parts of bodies": "Fibre Support BodyLoad PointLoad PressureLoad TractionLoad RodLoad RodMoments Rayleigh Slide "
+    "Turn",
     "Actuators": "Cable Tendon Cavity Hinge Slider BaseDrive ForcePoint Layer Stiffness",
     "Constraints": "Hold LinearConstraint Term Tie Channel Sheath Facing Spring",
     "Steppers": "ImplicitEuler ImplicitMidpoint DampedMidpoint QuasiStatic Geometric",

@@ -1,9 +1,10 @@
 """The tables and the curve of docs/gym.md:
 
-    python docs/environments.py [--bench FILE] [--curve FILE] [--pictures]
+    python docs/environments.py [--bench FILE] [--arm FILE] [--curve FILE] [--pictures]
 
 It writes what every task declares. `--bench` is what ``pliant bench gym --json FILE`` wrote: steps a second, and errors
-of the twins. `--curve` is what ``examples/learn_reach.py --curve FILE`` wrote; it becomes images/learn-reach.svg.
+of the twins. `--arm` is what ``pliant bench arm --json FILE`` wrote: the tasks of the elastic arm beside published
+rates. `--curve` is what ``examples/learn_reach.py --curve FILE`` wrote; it becomes images/learn-reach.svg.
 `--pictures` draws images/environments.png: every task in an episode.
 """
 
@@ -34,8 +35,17 @@ POSES: dict[str, tuple[int, list[float]]] = {
     "CatheterVessel": (120, [0.6, 0.0]),
     "PneumaticReach": (40, [0.2, -1.0, 0.4, -1.0]),
     "Throw": (27, [-1.0]),
+    "FollowTarget": (14, [1.0, 0.4, 0.6, 0.2, 0.3, -0.4, -0.6, -0.9, -0.9, -0.5]),
+    "OrientedReach": (
+        14,
+        [1.0, 0.0, 0.5, 0.8, 0.2, 0.5, 0.2, 0.5, 0.5, -0.5, 0.3, 0.5, -0.8, 0.0, 0.5],
+    ),
+    "StructuredObstacles": (7, [1.0, 0.2, 0.0, 0.6, 0.6]),
+    "UnstructuredObstacles": (6, [1.0, 0.2, 0.6, -0.2, 0.0, 0.0, 0.6, 0.0, 0.8, 0.0]),
 }
 """Steps and their action before the picture of a task."""
+ACROSS = 5
+"""Pictures in a row."""
 
 
 def tasks_section() -> Iterator[str]:
@@ -48,7 +58,8 @@ def tasks_section() -> Iterator[str]:
             f"{each.meaning}, {each.low:g} … {each.high:g} {each.unit} at ≤ {each.rate:g} {each.unit}/s"
             for each in task.actions
         )
-        yield f"| action | {channels} |"
+        what = "rate of" if task.incremental else "action"
+        yield f"| {what} | {channels} |"
         seen = "; ".join(
             f"{each.meaning} ({each.size}), {each.unit} / {each.scale:g}"
             for each in task.observations
@@ -74,6 +85,27 @@ def measured_section(report: dict[str, Any]) -> Iterator[str]:
         full, twin, error = found["full"], found["reduced"], found["twin_error"]
         rates = f"{full['steps_per_second']:.0f} | {twin['steps_per_second']:.0f} | {full['reset_ms']:.1f}"
         yield f"| {name} | {rates} | {error['mm']:.1f}, {error['worst_mm']:.1f} | {error['motion_mm']:.0f} |"
+
+
+def arm_section(report: dict[str, Any]) -> Iterator[str]:
+    """Steps a second of one core of the elastic arm, and cores that reach the published rate."""
+    yield (
+        "| task | a step is | steps/s of one core | twin: steps/s | DisMech-RL, all cores of its machine "
+        "| our cores for as many |"
+    )
+    yield "|---|---|---|---|---|---|"
+    for name, found in report["tasks"].items():
+        span = f"{found['substeps']} × {1e3 * found['dt'] / found['substeps']:g} ms"
+        rates = " | ".join(
+            f"{found[kind]['steps_per_second']:.0f}" for kind in ("full", "reduced")
+        )
+        published, cores = found["published"], found["cores"]
+        beside = (
+            "not published | –"
+            if published is None
+            else f"{published:.0f} | {cores:.1f}"
+        )
+        yield f"| {name} | {span} | {rates} | {beside} |"
 
 
 def learned_section(curve: dict[str, Any]) -> Iterator[str]:
@@ -119,11 +151,16 @@ def draw_pictures(file: Path) -> None:
         for _ in range(POSES[name][0]):
             env.step(np.array(POSES[name][1]))
         tiles.append(env.render())
-    rows = [np.hstack(tiles[k : k + 5]) for k in range(0, len(tiles), 5)]
+    tiles += [np.full_like(tiles[0], 255)] * (-len(tiles) % ACROSS)
+    rows = [np.hstack(tiles[k : k + ACROSS]) for k in range(0, len(tiles), ACROSS)]
     pillow = import_module("PIL.Image")
     image = pillow.fromarray(np.vstack(rows))
-    palette = image.quantize(colors=160, method=pillow.Quantize.MAXCOVERAGE)  # keeps the few pixels of small things
-    image.quantize(palette=palette, dither=pillow.Dither.FLOYDSTEINBERG).save(file, "png", optimize=True)
+    palette = image.quantize(
+        colors=160, method=pillow.Quantize.MAXCOVERAGE
+    )  # keeps the few pixels of small things
+    image.quantize(palette=palette, dither=pillow.Dither.FLOYDSTEINBERG).save(
+        file, "png", optimize=True
+    )
 
 
 def with_section(text: str, name: str, lines: Iterator[str]) -> str:
@@ -151,6 +188,7 @@ def main() -> None:
     """Write the sections that are asked for."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--bench", type=Path)
+    parser.add_argument("--arm", type=Path)
     parser.add_argument("--curve", type=Path)
     parser.add_argument("--pictures", action="store_true")
     asked = parser.parse_args()
@@ -160,6 +198,12 @@ def main() -> None:
             text,
             "measured",
             measured_section(json.loads(asked.bench.read_text(encoding="utf-8"))),
+        )
+    if asked.arm:
+        text = with_section(
+            text,
+            "arm",
+            arm_section(json.loads(asked.arm.read_text(encoding="utf-8"))),
         )
     if asked.pictures:
         draw_pictures(PAGE.parent / "images" / "environments.png")

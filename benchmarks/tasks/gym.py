@@ -31,7 +31,7 @@ def run_gym(*, data: Path | None = None) -> dict[str, Any]:
         raise InputError("the bench 'gym' has robots of its own; leave out --data")
     tasks: dict[str, Any] = {}
     for name, task in TASKS.items():
-        full, twin = (_rate(environment_id(name, reduced=reduced)) for reduced in (False, True))
+        full, twin = (rate(environment_id(name, reduced=reduced)) for reduced in (False, True))
         tasks[name] = {
             "full": full, "reduced": twin, "dt": task.dt, "simulated_ratio": task.dt * twin["steps_per_second"],
             "twin_error": twin_error(name),
@@ -39,7 +39,7 @@ def run_gym(*, data: Path | None = None) -> dict[str, Any]:
     return {"steps_per_second": tasks["Reach"]["reduced"]["steps_per_second"], "tasks": tasks}
 
 
-def _rate(name: str) -> dict[str, float]:
+def rate(name: str) -> dict[str, float]:
     """Steps a second and duration of a reset, ms, by processor time: the median of parts of an episode; steps that fail
     count too.
     """

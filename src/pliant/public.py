@@ -33,7 +33,7 @@ from pliant.mesh import regions
 from pliant.models.beam import Beam
 from pliant.models.beam import section as sections
 from pliant.models.rigid import Obstacle, RigidBody
-from pliant.models.rod import Rod, RodLoad, Slide, Turn
+from pliant.models.rod import Rod, RodLoad, RodMoments, Slide, Turn
 from pliant.models.volume import BodyLoad, Fibre, PointLoad, PressureLoad, Rayleigh, Support, TractionLoad, Volume
 from pliant.record import Run, load, simulate
 from pliant.stepping import DampedMidpoint, ImplicitEuler, ImplicitMidpoint, QuasiStatic, StepInfo
@@ -145,6 +145,7 @@ __all__ = [
     "RigidBody",
     "Rod",
     "RodLoad",
+    "RodMoments",
     "Run",
     "Scene",
     "Sensitivities",

@@ -122,6 +122,7 @@ CALLS = {
     "PointLoad": (on(volume, pl.PointLoad, {"region": TIP, "force": (0, 0, -1)}), names("body region force moment")),
     "PressureLoad": (on(volume, pl.PressureLoad, {"region": TIP, "pressure": 1.0}), names("body region pressure")),
     "RodLoad": (on(rod, pl.RodLoad, {"at": 0.1, "force": (0, 0, -1e-3)}), names("body at force moment")),
+    "RodMoments": (on(rod, pl.RodMoments, {"moments": (0, 0, 1e-3)}), names("body moments")),
     "Support": (on(volume, pl.Support, {"region": TIP}), names("body region axes displacement rotation center")),
     "Layer": (
         on(volume, pl.Layer, {"region": TIP, "normal": (1, 0, 0), "thickness": 1e-3}),

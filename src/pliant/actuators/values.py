@@ -57,7 +57,7 @@ class Angle(ControlValue):
 
 
 class Torque(ControlValue):
-    """A torque in N·m, of a hinge about its axis."""
+    """A torque in N·m, of a hinge about its axis; internal moments of a rod, (3,) or one for each section (N, 3)."""
 
 
 class Traction(ControlValue):

@@ -42,7 +42,8 @@ class Episodes:
         self.task, self.count, self.limit = task, count, limit
         self.varied = task.varied(randomize)
         self._low = np.array([each.low for each in task.actions])
-        self._span = np.array([each.high - each.low for each in task.actions])
+        self._high = np.array([each.high for each in task.actions])
+        self._span = self._high - self._low
         self._most = task.dt * np.array([each.rate for each in task.actions])
         self._start = np.array([each.start for each in task.actions])
         self._scale = np.concatenate([np.full(each.size, 1.0 / each.scale) for each in task.observations])
@@ -50,12 +51,15 @@ class Episodes:
         self.action = self._position()
         self.goal: FloatArray = np.zeros((count, len(task.goal(np.random.default_rng(0)))))
         self.steps = np.zeros(count, np.int64)
+        self._chance: list[np.random.Generator | None] = [None] * count
         self._measured: FloatArray = np.zeros((count, 0))
 
     def begin(self, copy: int, rng: np.random.Generator) -> tuple[State, dict[Any, Any], dict[str, Any]]:
         """A new episode of `copy`: where it begins, the numbers of its world, and what `info` says of it."""
         task = self.task
         self.goal[copy] = task.goal(rng)
+        if task.goal_moves:  # random numbers of its own: a copy that waits for its reset draws none of the next episode
+            self._chance[copy] = np.random.default_rng(rng.integers(2**63))
         factors, changes = task.drawn(self.varied, rng)
         state = task.begin(task.start, self.goal[copy], rng)
         self.command[copy], self.steps[copy] = self._start, 0
@@ -74,11 +78,16 @@ class Episodes:
         return self._observed(self._moment(self._measured, np.zeros_like(measured)))
 
     def controls(self, actions: FloatArray) -> list[dict[Any, Any]]:
-        """Controls of each copy: its commands approach what the `actions` (c, k) ask for as fast as they may."""
-        self.action = np.clip(actions, -1.0, 1.0)
-        wanted = self._low + 0.5 * (self.action + 1.0) * self._span
-        self.command = self.command + np.clip(wanted - self.command, -self._most, self._most)
-        return [self.task.controls(each) for each in self.command]
+        """Controls of each copy: its commands approach what the `actions` (c, k) ask for as fast as they may, or change
+        at the rates that these ask for.
+        """
+        self.action, before = np.clip(actions, -1.0, 1.0), self.command
+        if self.task.incremental:
+            self.command = np.clip(before + self.action * self._most, self._low, self._high)
+        else:
+            wanted = self._low + 0.5 * (self.action + 1.0) * self._span
+            self.command = before + np.clip(wanted - before, -self._most, self._most)
+        return [self.task.ramped(old, new) for old, new in zip(before, self.command, strict=True)]
 
     def after(self, shapes: Shapes, errors: Mapping[int, Exception]) -> Outcome:
         """What the step led to; the copies that have `errors` are where they were."""
@@ -86,6 +95,9 @@ class Episodes:
         failed: BoolArray = np.array(~np.isfinite(measured).all(axis=1))
         failed[list(errors)] = True
         self._measured = np.where(failed[:, None], before, measured)
+        for copy, chance in enumerate(self._chance):
+            if chance is not None:
+                self.goal[copy] = self.task.moved(self.goal[copy], chance)
         now = self._moment(self._measured, (self._measured - before) / self.task.dt)
         verdict = self.task.judged(now)
         self.steps += 1

@@ -15,13 +15,15 @@ import numpy as np
 
 from pliant.core.errors import InputError
 from pliant.core.types import BoolArray, FloatArray
+from pliant.gym.substeps import Substeps
 from pliant.stepping import ImplicitEuler
 from pliant.world import State, World
 
 
 class Channel(NamedTuple):
     """One number of an action: −1 … 1 asks for a command of `low` … `high` in `unit`, which it approaches by at most
-    `rate` per second. `start` is the command at the begin of an episode; `meaning` what it does.
+    `rate` per second, or for its rate where a task is `incremental`. `start` is the command at the begin of an episode;
+    `meaning` what it does.
     """
 
     meaning: str
@@ -65,6 +67,12 @@ class Shapes:
         model, q = self.world.models[index], self.q[index]
         return np.stack([model.node_positions(each) for each in q])
 
+    def frames(self, body: Any) -> FloatArray:
+        """Frames (c, n, 3, 3) of the ends of the sections of a rod in each copy, first columns along it."""
+        index = self.world.index(body)
+        model: Any = self.world.models[index]
+        return np.stack([model.node_frames(each) for each in self.q[index]])
+
     def marker(self, marker: Any) -> FloatArray:
         """Positions (c, 3), m, of a marker such as ``robot.tip``."""
         index = self.world.index(marker.body)
@@ -89,8 +97,8 @@ class Shapes:
 @dataclass(frozen=True, eq=False)
 class Moment:
     """Several copies after a step. `measured` (c, m) is what the task measures and `rates` (c, m) its change per
-    second; `goal` (c, g) is drawn at the begin of an episode; `command` (c, k) are the commands in their units,
-    `position` (c, k) the same as −1 … 1, and `action` (c, k) what was asked for.
+    second; `goal` (c, g) is drawn at the begin of an episode, and may move; `command` (c, k) are the commands in their
+    units, `position` (c, k) the same as −1 … 1, and `action` (c, k) what was asked for.
     """
 
     measured: FloatArray
@@ -132,6 +140,14 @@ class Task:
     """Duration of a step, s."""
     steps: ClassVar[int] = 100
     """Steps of an episode."""
+    substeps: ClassVar[int] = 1
+    """Steps of the world in a step; commands change evenly over them."""
+    incremental: ClassVar[bool] = False
+    """Whether actions are rates of commands: −1 … 1 changes a command by ± `Channel.rate` per second, within its
+    limits; otherwise they are where a command goes.
+    """
+    goal_moves: ClassVar[bool] = False
+    """Whether the goal goes on in each step, see `moved`."""
     newton_iterations: ClassVar[int] = 1
     settle: ClassVar[int] = 0
     """Steps with the commands of `approach` before the start of every episode."""
@@ -168,6 +184,10 @@ class Task:
         """Random numbers (g,) that describe what is asked for in an episode."""
         raise NotImplementedError
 
+    def moved(self, goal: FloatArray, rng: np.random.Generator) -> FloatArray:
+        """The goal (g,) after one more step, where `goal_moves`."""
+        return goal
+
     def approach(self, step: int) -> FloatArray:
         """Commands (k,) of a step before the start of every episode; the last ones are those of the start."""
         return np.array([each.start for each in self.actions])
@@ -193,16 +213,26 @@ class Task:
         return []
 
     @cached_property
-    def stepper(self) -> ImplicitEuler:
-        """What steps the world."""
-        return ImplicitEuler(self.dt, newton_iterations=self.newton_iterations)
+    def stepper(self) -> ImplicitEuler | Substeps:
+        """What steps the world, under what `ramped` gives."""
+        one = ImplicitEuler(self.dt / self.substeps, newton_iterations=self.newton_iterations)
+        return one if self.substeps == 1 else Substeps(one)
+
+    def ramped(self, before: FloatArray, after: FloatArray) -> dict[Any, Any]:
+        """Controls of a step in which the commands (k,) of one copy go from `before` to `after`."""
+        if self.substeps == 1:
+            return self.controls(after)
+        fractions = np.arange(1, self.substeps + 1) / self.substeps
+        parts = [self.controls(before + fraction * (after - before)) for fraction in fractions]
+        return {handle: tuple(part[handle] for part in parts) for handle in parts[0]}
 
     @cached_property
     def start(self) -> State:
         """The settled state."""
         state = self.world.initial_state()
         for step in range(self.settle):
-            state, _ = self.stepper(self.world, state, self.controls(self.approach(step)))
+            command = self.approach(step)
+            state, _ = self.stepper(self.world, state, self.ramped(command, command))
         return replace(self.world.initial_state(), q=state.q)
 
     def varied(self, given: Any) -> dict[str, tuple[Variation, float, float]]:

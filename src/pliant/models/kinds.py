@@ -9,7 +9,7 @@ from pliant.models.beam import Beam, BeamModel, Circle, Rectangle, Taper, Tube
 from pliant.models.beam.beam_map import BeamMap
 from pliant.models.body import Body, Model, Parts
 from pliant.models.rigid import RigidBody, RigidModel, Shape, Waypoints
-from pliant.models.rod import Rod, RodLoad, RodModel, Slide, Turn
+from pliant.models.rod import Rod, RodLoad, RodModel, RodMoments, Slide, Turn
 from pliant.models.rod.rod_map import RodMap
 from pliant.models.volume import (
     BodyLoad,
@@ -64,5 +64,5 @@ def skin_kinds() -> dict[str, type]:
 
 register(Volume, VolumeModel, stored=(Rayleigh, Fibre, PointLoad, TractionLoad, BodyLoad, PressureLoad, Support))
 register(Beam, BeamModel, stored=(Circle, Tube, Rectangle), skin=BeamMap)
-register(Rod, RodModel, stored=(RodLoad, Slide, Taper, Turn), skin=RodMap)
+register(Rod, RodModel, stored=(RodLoad, RodMoments, Slide, Taper, Turn), skin=RodMap)
 register(RigidBody, RigidModel, stored=(Shape, Waypoints))

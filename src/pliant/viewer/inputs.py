@@ -15,7 +15,7 @@ from pliant.actuators.drive import SHOWN
 from pliant.actuators.values import Displacement, Force, Placement, Pressure, Traction
 from pliant.core.types import FloatArray
 from pliant.models.beam import BeamModel
-from pliant.models.rod import RodLoad, RodModel
+from pliant.models.rod import RodLoad, RodModel, RodMoments
 from pliant.models.volume import PointLoad, PressureLoad, Support, TractionLoad
 from pliant.viewer.driver import Driver
 from pliant.viewer.surfaces import grid_spacing
@@ -24,7 +24,7 @@ from pliant.world import World
 FULL_TRAVEL = 0.5
 """Time in which a control follows its slider over the whole range, s: a jump would be a blow."""
 _STEPS = 400  # of a slider over its range: about one a pixel
-_LOADS = (PointLoad, TractionLoad, PressureLoad, RodLoad, Support)
+_LOADS = (PointLoad, TractionLoad, PressureLoad, RodLoad, RodMoments, Support)
 _SHOWN_LOADS: dict[type, tuple[str, float, float, Any]] = {
     PointLoad: ("N", 1.0, 1.0, Force),
     TractionLoad: ("kPa", 1e-3, 1e4, Traction),

@@ -27,6 +27,9 @@ from pliant.world.scene import Scene
 from pliant.world.state import name_of
 from pliant.world.world import World
 
+_OF_LOADS = ("wrench", "nodal_share", "moments")
+"""What tells a load from other parts of a body."""
+
 
 @runtime_checkable
 class Number(Protocol):
@@ -233,7 +236,7 @@ def model_of(world: World, index: int, spec: Any) -> Model:
     of_body = [thing for thing, _ in things if getattr(thing, "body", None) is handle]
     placement = next(placed for thing, placed in things if thing is handle)
     parts = Parts(
-        loads=[each for each in of_body if hasattr(each, "wrench") or hasattr(each, "nodal_share")],
+        loads=[each for each in of_body if any(hasattr(each, name) for name in _OF_LOADS)],
         supports=[each for each in of_body if type(each).__name__ == "Support"],
         couplings=[
             nodes for rows in world.constraints if hasattr(rows, "couplings") for nodes in rows.couplings(handle)

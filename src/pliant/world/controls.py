@@ -9,12 +9,12 @@ import numpy as np
 
 from pliant.actuators import Actuator
 from pliant.actuators.limits import Command
-from pliant.actuators.values import Displacement, Force, ForceDensity, Placement, Pressure, Traction, Wrench
+from pliant.actuators.values import Displacement, Force, ForceDensity, Placement, Pressure, Torque, Traction, Wrench
 from pliant.core.checks import finite_array
 from pliant.core.errors import InputError
 from pliant.core.one_line import short
 from pliant.core.types import FloatArray
-from pliant.models.rod import RodLoad
+from pliant.models.rod import RodLoad, RodMoments
 from pliant.models.volume import BodyLoad, PointLoad, PressureLoad, Support, TractionLoad
 
 
@@ -40,6 +40,7 @@ def _resolve_placement(support: Support, value: Placement) -> tuple[FloatArray, 
 _ACCEPTS: dict[type, tuple[Any, tuple[int, ...] | None]] = {
     PointLoad: (Force, (3,)),
     RodLoad: (Force, (3,)),
+    RodMoments: (Torque, None),
     TractionLoad: (Traction, None),
     BodyLoad: (ForceDensity, None),
     PressureLoad: (Pressure, None),

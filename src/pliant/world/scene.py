@@ -31,7 +31,7 @@ from pliant.mesh.regions import as_region
 from pliant.models.body import Body, ContactRole, Model, Parts
 from pliant.models.kinds import compiled
 from pliant.models.rigid import Obstacle
-from pliant.models.rod import RodLoad
+from pliant.models.rod import RodLoad, RodMoments
 from pliant.models.volume import BodyLoad, Fibre, PointLoad, PressureLoad, Support, TractionLoad
 from pliant.solvers.contact.loading import load_friction_kernels
 from pliant.world.state import name_of
@@ -41,7 +41,7 @@ Thing = TypeVar("Thing")
 
 OVERLAP = 0.01
 """Initial overlap that counts as touching, as a fraction of the margin: meshes in contact differ by rounding."""
-_LOADS = (PointLoad, TractionLoad, BodyLoad, PressureLoad, RodLoad)
+_LOADS = (PointLoad, TractionLoad, BodyLoad, PressureLoad, RodLoad, RodMoments)
 _PARTS: tuple[Any, ...] = (
     *(Obstacle, Actuator, Fibre, Channel, Sheath, _LOADS, Support, Facing, Attachment, Spring),
     *(LinearConstraint, Tie, Hold),

@@ -26,6 +26,7 @@ from pliant.models.free_modes import FreeModes, open_modes
 from pliant.models.model import StepStart
 from pliant.models.rod import inertia, readouts
 from pliant.models.rod.axis import RodAxis
+from pliant.models.rod.moments import RodMoments, work
 from pliant.models.rod.rod import Rod, Slide, Turn, freedom_basis, node_poses
 from pliant.models.rod.rod_map import RodMap
 from pliant.models.rod.stations import Loaded, Stations, Sweep, build_stations
@@ -59,6 +60,7 @@ class RodModel(Model):
     stiffness: FloatArray
     stations: Stations
     loads: tuple[Loaded, ...]
+    muscles: tuple[RodMoments, ...]
     constrained: BoolArray
     active: IndexArray
     supports: tuple[Claim, ...]
@@ -74,7 +76,7 @@ class RodModel(Model):
         if placement is not None:
             rest[0], rest[1:4] = placement[0] + placement[1:] @ rest[0], placement[1:] @ rest[1:4]
         start = np.vstack([rest[:4], spec.start[4:]])
-        stations, loaded = build_stations(spec, parts.loads)
+        stations, loaded, muscles = build_stations(spec, parts.loads)
         constrained, listed = _constrained(spec, parts.supports)
         strains = 6 + (6 * np.arange(spec.sections)[:, None] + spec.active).ravel()
         stiffness = _stiffness(spec) * np.tile(spec.relaxed_fractions.reshape(2, 3), (spec.sections, 1))
@@ -86,6 +88,7 @@ class RodModel(Model):
             stiffness=stiffness,
             stations=stations,
             loads=loaded,
+            muscles=muscles,
             constrained=constrained,
             active=np.concatenate([np.arange(6), strains]),
             supports=listed,
@@ -317,7 +320,7 @@ class RodModel(Model):
     def potential_energy(self, q: FloatArray, gravity: FloatArray, controls: Mapping[Any, FloatArray]) -> float:
         """Potential of gravity and forces, J, up to a constant. A moment in world axes has none and is left out."""
         forces = self.particle_forces(gravity, self.given_loads(controls)[0])
-        return -float(np.vdot(forces[:, 0], self.sweep(q).frames[:, 0] + q[0]))
+        return -float(np.vdot(forces[:, 0], self.sweep(q).frames[:, 0] + q[0])) - work(self.muscles, controls, q)
 
     def given_loads(self, values: Mapping[Any, Any]) -> tuple[FloatArray, FloatArray]:
         """Forces (S, 3) N and moments (S, 3) N·m of the loads at the stations; `values` overrides them."""

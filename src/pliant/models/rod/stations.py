@@ -16,6 +16,7 @@ from pliant.core.one_line import one_line
 from pliant.core.types import FloatArray, IntArray
 from pliant.models.beam.section import section_at
 from pliant.models.rod import inertia, kinematics
+from pliant.models.rod.moments import RodMoments
 from pliant.models.rod.rod import Rod
 from pliant.models.volume.fields import TimedLoad, checked_amplitude
 from pliant.models.volume.loads import PointLoad
@@ -92,8 +93,10 @@ class Loaded:
     stations: IntArray
 
 
-def build_stations(spec: Rod, loads: Sequence[Any]) -> tuple[Stations, tuple[Loaded, ...]]:
-    """Stations for the mass of `spec` and for its loads."""
+def build_stations(spec: Rod, loads: Sequence[Any]) -> tuple[Stations, tuple[Loaded, ...], tuple[RodMoments, ...]]:
+    """Stations for the mass of `spec` and for its loads; internal moments among these act on its strains instead."""
+    muscles = tuple(load for load in loads if isinstance(load, RodMoments))
+    loads = [load for load in loads if not isinstance(load, RodMoments)]
     xi, weights = np.polynomial.legendre.leggauss(GAUSS_POINTS)
     count = spec.sections
     section = np.repeat(np.arange(count), GAUSS_POINTS)
@@ -112,7 +115,7 @@ def build_stations(spec: Rod, loads: Sequence[Any]) -> tuple[Stations, tuple[Loa
     first = np.searchsorted(section[order], np.arange(count + 1)).astype(np.int32)
     owner = owner[order]
     listed = tuple(Loaded(load, np.flatnonzero(owner == k).astype(np.int32)) for k, load in enumerate(loads))
-    return Stations(first, np.ascontiguousarray(fraction[order]), np.ascontiguousarray(masses[order])), listed
+    return Stations(first, np.ascontiguousarray(fraction[order]), np.ascontiguousarray(masses[order])), listed, muscles
 
 
 def section_of(lengths: FloatArray, at: FloatArray) -> tuple[IntArray, FloatArray]:

@@ -47,6 +47,7 @@ from pliant.models.model import Residual, StepStart
 from pliant.models.rod import euler, kinematics, step
 from pliant.models.rod.energy import restore_energy
 from pliant.models.rod.free_rod import add_rotation, restore_spin
+from pliant.models.rod.moments import rest_under
 from pliant.models.rod.stations import Sweep
 from pliant.models.rod.system import RodSystem
 from pliant.models.slender_trial import SlenderTrial
@@ -82,6 +83,8 @@ class RodTrial(SlenderTrial):
         if self._recalled is not None:
             self._stiffness, self._rest = self._recalled[0].reshape(-1, 3), model.rest.copy()
             self._rest[4:] += self._recalled[1].reshape(-1, 3)
+        if model.muscles:
+            self._rest = rest_under(model.muscles, controls, self._rest, self._stiffness)
         self._ended: list[tuple[FloatArray, FloatArray, FloatArray]] = []
 
     @property
