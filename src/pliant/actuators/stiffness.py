@@ -57,8 +57,6 @@ class Stiffness(Actuator):
         if not self.max_young > self.min_young:
             raise InputError(f"max_young of {self.name!r} is {self.max_young:g} Pa, min_young {self.min_young:g} Pa")
         check_rates(self, "max_rate")
-        if not hasattr(self.body, "inclusions"):
-            raise InputError(f"{self.name!r} is the stiffness of a volume, got {self.body!r:.60}")
         if self.inclusion is None and self.body.inclusions:
             raise InputError(f"{self.body.name!r} has inclusions; give {self.name!r} the index of one: inclusion=…")
         if self.inclusion is not None and not 0 <= self.inclusion < len(self.body.inclusions):
