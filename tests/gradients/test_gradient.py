@@ -5,6 +5,7 @@ import pytest
 
 import pliant as pl
 from pliant.core.immutable import evolve
+from pliant.gradients import kept_factors
 from tests.gradients import cases
 from tests.scenes import bar, hollow_box
 
@@ -35,6 +36,19 @@ def test_checkpoints_change_no_bit(checkpoints):
     assert usual.kept <= 7
     assert more.steps == 9
     assert more.kept == {1: 10, 3: 6, 9: 10, 50: 10}[checkpoints]
+
+
+@pytest.mark.parametrize("make", [cases.finger, cases.on_floor])
+def test_factors_that_were_kept_change_no_bit(make, monkeypatch):
+    """Those of the steps serve the adjoint; where there is no room for them steps are factorized again."""
+    case, linear = make(1, 7), pl.ImplicitEuler(0.005)
+    case.parameters.pop("route", None)
+    found = [case.gradient(linear, checkpoints=checkpoints)[0] for checkpoints in (1, 2, 7)]
+    monkeypatch.setattr(kept_factors, "MOST", -1)
+    found.append(case.gradient(linear)[0])
+    for other in found[1:]:
+        for one, two in zip(found[0].derivatives, other.derivatives, strict=True):
+            assert np.array_equal(one, two)
 
 
 def test_a_loss_of_ones_own():

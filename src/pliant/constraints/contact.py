@@ -18,6 +18,7 @@ from pliant.collision import (
     CollisionSurface,
     ContactSet,
     Cylinder,
+    Plane,
     ProximityOptions,
     Sphere,
     ball_contacts,
@@ -105,6 +106,11 @@ class ContactPair(Constraint):
     def may_coarsen(self) -> bool:
         """Whether a round side may be left to the vertices of the other one, as in a `RowView.coarse`."""
         return self.b.surface is None and self.a.surface is not None and isinstance(self.b.solid, ROUND)
+
+    @property
+    def keeps_planes(self) -> bool:
+        """Whether the planes of its contacts are that of a fixed half-space, however the first side moves."""
+        return self.b.index is None and self.b.surface is None and isinstance(self.b.solid, Plane)
 
     def with_friction(self, mu: float) -> ContactPair:
         """The pair with another coefficient of friction."""

@@ -22,6 +22,8 @@ from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, gmres
 
 from pliant.constraints import forces_of
+from pliant.constraints.rows import COMPLIANT
+from pliant.core.arrays import add_product, transposed_product
 from pliant.core.errors import ConvergenceError, InputError
 from pliant.core.types import FloatArray
 from pliant.gradients.active import ActiveSet, active_set
@@ -39,6 +41,9 @@ TOLERANCE = 1e-11
 MOST_ITERATIONS = 200
 _REDUNDANT = 1e-11
 """Singular values of the small system below this fraction of the largest belong to forces that redundant rows share."""
+
+_ALWAYS = [int(Law.BILATERAL), int(Law.IMPOSED), COMPLIANT]
+"""Laws of rows whose δ or command counts where they have no force too."""
 
 
 class Multipliers(NamedTuple):
@@ -111,13 +116,7 @@ class StepAdjoint:
             for k in self._volumes:
                 self.G[k] = self._turning.replaced(k, self.H[k])
         self._add_small()
-        self._P = [part.solve_rows(G) if G.nnz else None for part, G in zip(self.parts, self.G, strict=True)]
-        self._W = np.zeros((self.ends.rows.count,) * 2)
-        for H, P in zip(self.H, self._P, strict=True):
-            if P is not None:
-                self._W += H @ P
-        diagonal = np.maximum(np.abs(np.diag(self._W)), np.finfo(float).tiny)
-        self.active: ActiveSet = active_set(self.ends.rows, self.ends.lam, self.ends.delta, diagonal)
+        self._condense()
         self._add_start()
 
     def solve(self, g: Sequence[FloatArray], by_force: FloatArray | None = None) -> Multipliers:
@@ -177,6 +176,25 @@ class StepAdjoint:
         """Give memory back to the stepper."""
         for part in self.parts:
             part.release()
+
+    def _condense(self) -> None:
+        """P = A⁻ᵀ Gᵀ and W = H P of the rows that a force or a law lets count, and the active set."""
+        assert self.ends is not None
+        rows = self.ends.rows
+        self._own = np.flatnonzero(self.ends.pushing | np.isin(rows.law, _ALWAYS))
+        self._P: list[FloatArray | None] = []
+        self._W = np.zeros((len(self._own),) * 2)
+        for part, H, G in zip(self.parts, self.H, self.G, strict=True):
+            P, acts = None, G.nnz and len(self._own)
+            if acts and G is H and hasattr(part, "compliance"):  # each w takes one more solve, instead of P
+                self._W += part.compliance(H[self._own])
+            elif acts:
+                P = part.solve_rows(G[self._own])
+                self._W += H[self._own] @ P
+            self._P.append(P)
+        diagonal = np.ones(rows.count)
+        diagonal[self._own] = np.maximum(np.abs(np.diag(self._W)), np.finfo(float).tiny)
+        self.active: ActiveSet = active_set(rows, self.ends.lam, self.ends.delta, diagonal)
 
     def _part(self, index: int, stiffnesses: list[Any]) -> BodyAdjoint:
         trial, start = self.trials[index], self.bodies.start
@@ -311,19 +329,24 @@ class StepAdjoint:
             return Multipliers(w, np.zeros(0))
         right = np.zeros(self.ends.rows.count) if by_force is None else by_force.copy()
         for H, x in zip(self.H, w, strict=True):
-            right += H @ x.ravel()
-        a = np.flatnonzero(self.active.active)
+            add_product(H, x, right)
+        own = np.flatnonzero(self.active.active[self._own])
+        a = self._own[own]
         nu = np.zeros(len(right))
         B, E = self.active.B[np.ix_(a, a)], self.active.E[np.ix_(a, a)]
-        nu[a] = solved(self._W[np.ix_(a, a)] @ B.T + E.T, right[a])
-        pushed = self.active.B.T @ nu
+        nu[a] = solved(self._W[np.ix_(own, own)] @ B.T + E.T, right[a])
+        pushed = np.zeros(len(self._own))
+        pushed[own] = B.T @ nu[a]
         for k, P in enumerate(self._P):
             if P is not None:
                 w[k] = w[k] - (P @ pushed).reshape(w[k].shape)
+            elif self.G[k].nnz and pushed.any():
+                back = transposed_product(self.G[k], self.active.B.T @ nu)
+                w[k] = w[k] - self.parts[k].solve(back.reshape(w[k].shape))
         given = ~self.active.active
         moved = np.zeros(len(right)) if by_force is None else by_force.copy()
         for H, x in zip(self.H, w, strict=True):
-            moved += H @ x.ravel()
+            add_product(H, x, moved)
         nu[given] = moved[given]
         return Multipliers(w, nu)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -154,6 +154,29 @@ class OfModel(Effect):
         """See `Effect.changes`."""
         made = derivative(lambda s: step.residual(self._index, model=self._model(s)), self._step)
         return Changes(slice(None), {self._index: made.reshape(-1, 1)})
+
+    def add(self, k: int, step: StepAdjoint, found: Multipliers) -> None:
+        """See `Effect.add`; of constants of linear and corotated laws in closed form."""
+        constants, table = None, self._by_constants
+        if table is not None:
+            known: Any = getattr(step.parts[self._index], "by_constants", None)
+            constants = None if known is None else known(found.w[self._index])
+        if constants is None or table is None:
+            super().add(k, step, found)
+        else:
+            self.derivative -= np.vdot(constants, table[:, :2])
+
+    @cached_property
+    def _by_constants(self) -> FloatArray | None:
+        """The derivative of the table of material constants of a volume; None where the number changes more."""
+        own: Any = self._world.models[self._index]
+        other: Any = self._model(self._step)
+        if not hasattr(own, "table") or own.spec.damping != other.spec.damping or own.table.shape != other.table.shape:
+            return None
+        masses = own.mass, other.mass
+        if not np.array_equal(*(mass.nodal for mass in masses)) or any(mass.blocks is not None for mass in masses):
+            return None
+        return np.asarray(derivative(lambda s: self._model(s).table, self._step))  # type: ignore[attr-defined]
 
     def add_loss(self, loss: Loss, instant: Instant) -> None:
         """See `Effect.add_loss`."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil, sqrt
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from pliant.core.one_line import one_line
 from pliant.core.types import FloatArray, IndexArray
 from pliant.gradients.adjoint import StepAdjoint
 from pliant.gradients.effects import Effect
+from pliant.gradients.kept_factors import KeptFactors
 from pliant.gradients.linear_step import LinearStepAdjoint
 from pliant.gradients.losses import NOTHING, Custom, Instant, Loss, Slope
 from pliant.gradients.parameters import Parameter
@@ -101,27 +102,36 @@ def gradient(
     return _Adjoint(world, stepper, loss, plan, stretch).run(first, tuple(parameters), gathered)
 
 
+class _Made(NamedTuple):
+    """A step that was made: where it ended, what it reported, and its factors by body."""
+
+    state: State
+    info: StepInfo
+    factors: Sequence[Any] | None
+
+
 class _Adjoint:
     """One forward and one backward run; steps are run again in stretches of `stretch`."""
 
     def __init__(self, world: World, stepper: Any, loss: Loss | Custom, plan: Plan, stretch: int) -> None:
         self._world, self._stepper, self._loss, self._plan, self._stretch = world, stepper, loss, plan, stretch
         self._decided: dict[int, bool] = {}
-        self._adjoint = LinearStepAdjoint if is_linear(stepper) else StepAdjoint
+        self._linear = is_linear(stepper)
+        self._kept = KeptFactors(world, stepper.workspace)
         self._before: tuple[IndexArray, FloatArray] = np.zeros(0, np.int64), np.zeros(0)
 
     def run(self, first: State, parameters: tuple[Parameter, ...], gathered: list[Effect]) -> Gradient:
         """The gradient."""
         count, loss = self._plan.count, self._loss
         starts, value, states, infos = [first], 0.0, [first], []
-        last_stretch: list[tuple[State, StepInfo]] = []
+        last_stretch: list[_Made] = []
         kept_from = (count - 1) // self._stretch * self._stretch
         if isinstance(loss, Loss):
             value += loss.at(Instant(0, count, first, None))
         state = first
         for k, (state, info) in enumerate(self._steps(first, 0, count)):
             if k >= kept_from:
-                last_stretch.append((state, info))
+                last_stretch.append(self._made(state, info))
             if (k + 1) % self._stretch == 0 and k + 1 < count:
                 starts.append(state)
             if isinstance(loss, Loss):
@@ -139,11 +149,14 @@ class _Adjoint:
         final, q, v = state, self._zeros(), self._zeros()
         for part in range(len(starts) - 1, -1, -1):
             begin = part * self._stretch
-            pairs = last_stretch or list(self._steps(starts[part], begin, min(begin + self._stretch, count)))
+            made = last_stretch or [
+                self._made(*each) for each in self._steps(starts[part], begin, min(begin + self._stretch, count))
+            ]
             last_stretch = []
-            for k in range(begin + len(pairs) - 1, begin - 1, -1):
-                after, info = pairs.pop()
-                q, v = self._back(k, Instant(k + 1, count, after, info), slopes, q, v, gathered)
+            for k in range(begin + len(made) - 1, begin - 1, -1):
+                after, info, factors = made.pop()
+                q, v = self._back(k, Instant(k + 1, count, after, info), factors, slopes, q, v, gathered)
+                self._kept.free(factors)
         slope = self._slope(Instant(0, count, first, None), slopes)
         q, v = _added(q, slope.q), _added(v, slope.v)
         for each in gathered:
@@ -154,17 +167,21 @@ class _Adjoint:
         return Gradient(value, parameters, tuple(each.derivative for each in gathered), final, count, kept)
 
     def _back(
-        self, k: int, instant: Instant, slopes: list[Slope | None] | None, q: list[FloatArray], v: list[FloatArray],
-        gathered: list[Effect],
+        self, k: int, instant: Instant, factors: Sequence[Any] | None, slopes: list[Slope | None] | None,
+        q: list[FloatArray], v: list[FloatArray], gathered: list[Effect],
     ) -> tuple[list[FloatArray], list[FloatArray]]:  # fmt: skip
         """The derivatives by q and v of the state before a step, from those by the state after it."""
         slope = self._slope(instant, slopes)
         q, v = _added(q, slope.q), _added(v, slope.v)
         assert instant.info is not None
-        step = self._adjoint(instant.info, self._decided)
+        step: Any
+        if self._linear:
+            step = LinearStepAdjoint(instant.info, self._decided, factors)
+        else:
+            step = StepAdjoint(instant.info, self._decided)
         pulled = [part.velocity(x) for part, x in zip(step.parts, v, strict=True)]
         found = step.solve([x + each.end for x, each in zip(q, pulled, strict=True)], self._by_force(step, slope))
-        if isinstance(step, LinearStepAdjoint):
+        if self._linear:
             self._before = step.before(found)
         for each in gathered:
             each.add(k, step, found)
@@ -185,6 +202,10 @@ class _Adjoint:
         for key, value in zip(keys, values, strict=True):
             made[rows.key == key] += value
         return made
+
+    def _made(self, state: State, info: StepInfo) -> _Made:
+        """A step that the backward run takes up again, with its factors where it was one linear solve."""
+        return _Made(state, info, self._kept.take() if self._linear else None)
 
     def _steps(self, state: State, begin: int, end: int) -> Iterator[tuple[State, StepInfo]]:
         return steps(self._world, self._stepper, self._plan, state, range(begin, end))

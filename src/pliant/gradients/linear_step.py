@@ -10,23 +10,25 @@ handed on to that step:
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Sequence
+from functools import cached_property, partial
 from typing import Any, cast
 
 import numpy as np
 from scipy import sparse
 
+from pliant.actuators.cable import CableRows
 from pliant.constraints import forces_of
+from pliant.core.arrays import transposed_product
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray, IndexArray
-from pliant.gradients.active import active_set
 from pliant.gradients.adjoint import Multipliers, RowsOfStart, StepAdjoint
 from pliant.gradients.known import Probe
 from pliant.gradients.rows import EndRows
 from pliant.gradients.small_body import start_of
 from pliant.gradients.turning import TurningRows
 from pliant.materials import Tangent
-from pliant.models.model import MatrixStiffness
+from pliant.models.model import GeometricStiffness
 from pliant.solvers.contact import Law
 from pliant.stepping import StepInfo
 
@@ -37,7 +39,9 @@ _UNEQUAL = 1e-3
 class LinearStepAdjoint(StepAdjoint):
     """The adjoint of the step of one linear solve that `info` reports."""
 
-    def __init__(self, info: StepInfo, decided: dict[int, bool] | None = None) -> None:
+    def __init__(
+        self, info: StepInfo, decided: dict[int, bool] | None = None, factors: Sequence[Any] | None = None
+    ) -> None:
         self.info, self.bodies, self.trials = info, info.step.bodies, info.step.bodies.trials
         self._shapes = [trial.dx.shape for trial in self.trials]
         self._small: list[int] = []
@@ -45,32 +49,36 @@ class LinearStepAdjoint(StepAdjoint):
         self._across: dict[int, list[FloatArray]] = {}
         self._turning = None
         self.of_start, self.of_velocity = RowsOfStart(), RowsOfStart()
-        self._stiff: dict[int, dict[int, MatrixStiffness]] = {}
+        self._stiff: list[tuple[int, int, int, GeometricStiffness]] = []
         self._refuse()
-        self._last = self._last_forces()
+        self._last, self._forces = self._last_forces()
+        kept = factors or [None] * len(self.trials)
         self.parts: list[Any] = [
-            cast(Any, trial).linear_adjoint(partial(self._stiffnesses_at, k)) for k, trial in enumerate(self.trials)
+            cast(Any, trial).linear_adjoint(partial(self._stiffnesses_at, k), kept[k])
+            for k, trial in enumerate(self.trials)
         ]
         self.ends = EndRows.of_start(info)
         if self.ends is None:
             return
-        self.H = [sparse.csr_matrix(h) for h in self.ends.rows.H]
-        self.G = list(self.H)
-        self._P = [part.solve_rows(G) if G.nnz else None for part, G in zip(self.parts, self.G, strict=True)]
-        self._W = np.zeros((self.ends.rows.count,) * 2)
-        for H, P in zip(self.H, self._P, strict=True):
-            if P is not None:
-                self._W += H @ P
-        diagonal = np.maximum(np.abs(np.diag(self._W)), np.finfo(float).tiny)
-        self.active = active_set(self.ends.rows, self.ends.lam, self.ends.delta, diagonal)
+        self.H = list(self.ends.rows.H)
+        self.G = self.H
+        self._condense()
         self._add_rows({} if decided is None else decided)
 
     def start(self, multipliers: Multipliers) -> tuple[list[FloatArray], list[FloatArray]]:
         """dJ/dq and dJ/dv of the start of the step, but for the part through v⁺."""
         q, v = super().start(multipliers)
-        for own in self._stiff.values():
-            for k, K in own.items():
-                q[k] = q[k] - self._product(k, [K], multipliers.w[k])
+        if self.ends is None:
+            return q, v
+        weighed = self.active.B.T @ multipliers.nu
+        slipped = np.where(self._slips, weighed, 0.0)
+        for k, H in enumerate(self.H):
+            if slipped.any():
+                q[k] = q[k] + transposed_product(H, slipped).reshape(q[k].shape)
+        for _, row, k, K in self._stiff:
+            if weighed[row]:
+                q[k] = q[k] + weighed[row] * self._product(k, [K], self.trials[k].dx)
+            q[k] = q[k] - self.ends.lam[row] * self._product(k, [K], multipliers.w[k])
         return q, v
 
     def before(self, multipliers: Multipliers) -> tuple[IndexArray, FloatArray]:
@@ -119,18 +127,20 @@ class LinearStepAdjoint(StepAdjoint):
                     "give the stepper a tolerance, 1e-10"
                 )
 
-    def _last_forces(self) -> list[tuple[IndexArray, FloatArray, Any]]:
-        """Constraints that stiffen the matrix: the keys and forces of their rows in the step before, and themselves."""
+    def _last_forces(self) -> tuple[list[tuple[IndexArray, FloatArray, Any]], FloatArray]:
+        """Constraints that stiffen the matrix: the keys and forces of their rows in the step before, and themselves;
+        and the forces of all rows that may stiffen it.
+        """
         world, start = self.bodies.world, self.bodies.start
         if not world.stiff_constraints:
-            return []
+            return [], np.zeros(0)
         keys, slices = world.stiff_keys
         forces = forces_of(keys, start.keys, start.lam)
         pairs = zip(world.stiff_constraints, slices, strict=True)
         made = [(keys[own], forces[own], constraint) for constraint, own in pairs if forces[own].any()]
         for _, own_forces, constraint in made:
             self._check_energetic(own_forces, constraint)
-        return made
+        return made, forces
 
     def _check_energetic(self, forces: FloatArray, constraint: Any) -> None:
         """Raise where the stiffness of a constraint is not the second derivative of its δ by one volume."""
@@ -141,6 +151,8 @@ class LinearStepAdjoint(StepAdjoint):
                 "several bodies: give the stepper a tolerance, 1e-10"
             )
         (k,) = set(constraint.stiff_models)
+        if self._is_unbounded(k, forces, constraint):
+            return
         x, dx = self._starts, self.trials[k].dx
         size, random = float(np.ptp(x[k], axis=0).max()), np.random.default_rng(0)
         u, v = (1e-5 * size * random.uniform(-1.0, 1.0, dx.shape) for _ in range(2))
@@ -160,59 +172,106 @@ class LinearStepAdjoint(StepAdjoint):
                 "bounded where its segments are short: give the stepper a tolerance, 1e-10"
             )
 
+    def _is_unbounded(self, k: int, forces: FloatArray, constraint: Any) -> bool:
+        """Whether a path along which one force acts has its exact stiffness, which is not bounded anywhere."""
+        if not isinstance(constraint, CableRows) or self.bodies.world.reductions:
+            return False
+        x, dx, theta = self._starts, self.trials[k].dx, self.bodies.scheme.theta
+        exact, taken = np.zeros(dx.shape), np.zeros(dx.shape)
+        for terms, made in (
+            (constraint.stiffness(x, forces, theta), exact),
+            (constraint.bounded_stiffness(x, forces, theta), taken),
+        ):
+            for _, K in terms:
+                cast(Any, K).add_product(self._probe[k], made)
+        return np.array_equal(exact, taken)
+
+    @cached_property
+    def _probe(self) -> list[FloatArray]:
+        """A random motion of each body, of the shape of dx."""
+        random = np.random.default_rng(0)
+        return [random.uniform(-1.0, 1.0, shape) for shape in self._shapes]
+
     def _stiffnesses_at(self, k: int, q: FloatArray) -> list[Any]:
         """The terms of the matrix of volume k at other positions q of it, at the forces of the step before."""
+        if not self._last:
+            return []
         x = list(self._starts)
         x[k] = q
         theta = self.bodies.scheme.theta
-        terms = [each for _, forces, one in self._last for each in one.bounded_stiffness(x, forces, theta)]
-        return [K for index, K in terms if index == k]
+        made = []
+        for one, own in self.bodies.world.stiffening:
+            if self._forces[own].any():
+                made += [K for index, K in one.bounded_stiffness(x, self._forces[own], theta) if index == k]
+        return made
 
     def _add_rows(self, decided: dict[int, bool]) -> None:
         """What rows know of the start at fixed q⁺."""
         assert self.ends is not None
         rows = self.ends.rows
-        slips = rows.law == Law.COULOMB
-        slips[np.flatnonzero(slips)[::3]] = False
-        known = [sparse.diags((~slips).astype(np.float64)) @ h for h in self.H]  # slip counts from the start
-        stiff = self._known_turns(known)
+        self._slips = rows.law == Law.COULOMB  # slip counts from the start
+        self._slips[np.flatnonzero(self._slips)[::3]] = False
+        self._stiff = self._known_turns()
         probe = Probe.of(self.ends, self._volumes, decided)
-        products = {
-            index: {k: self._product(k, [K], probe.along[k]) for k, K in own.items()} for index, own in stiff.items()
-        }
+        if not probe.open:
+            return
+        known = self._gap_slopes()
+        products: dict[int, dict[int, FloatArray]] = {index: {} for index in probe.open}
+        for index, row, k, K in self._stiff:
+            if index in products and self.ends.lam[row]:
+                change = self.ends.lam[row] * self._product(k, [K], probe.along[k])
+                products[index][k] = products[index].get(k, 0.0) + change
         turning = probe.turning(products, known, self._volumes)
         for index in probe.open:
-            if not self.bodies.world.constraints[index].is_contact:
+            constraint: Any = self.bodies.world.constraints[index]
+            if not constraint.is_contact or getattr(constraint, "keeps_planes", False):
                 decided[index] = index not in turning
         if turning:
-            self._refuse_reduced(turning)
-            found = TurningRows.of(self.ends, turning, self._volumes, by="whole")
-            probe.check(found, turning)
-            known = [found.replaced(k, sparse.csr_matrix(h)) for k, h in enumerate(known)]
-            self.of_start.push.update(found.push)
-            self.of_velocity.add(TurningRows.of(self.ends, turning, self._volumes, by="velocity"))
-        self._stiff = {index: own for index, own in stiff.items() if index not in turning}
-        self.of_start.gap.update({k: known[k] - self.H[k] for k in self._volumes if self.H[k].nnz})
+            self._add_turning(probe, turning, known)
 
-    def _known_turns(self, G: list[Any]) -> dict[int, dict[int, MatrixStiffness]]:
-        """−∂(Hᵀλ)/∂q of rows that have a stiffness, by constraint and volume; ∂(H dx)/∂q of them is added to `G`."""
+    def _add_turning(self, probe: Probe, turning: list[int], known: list[Any]) -> None:
+        """Take rows of the constraints `turning` by differences; `known` is ∂δ/∂q without them."""
         assert self.ends is not None
-        world, rows, made = self.bodies.world, self.ends.rows, {}  # type: ignore[var-annotated]
+        self._refuse_reduced(turning)
+        found = TurningRows.of(self.ends, turning, self._volumes, by="whole")
+        probe.check(found, turning)
+        self.of_start.push.update(found.push)
+        self.of_velocity.add(TurningRows.of(self.ends, turning, self._volumes, by="velocity"))
+        self._stiff = [each for each in self._stiff if each[0] not in turning]
+        own = sparse.diags(found.which.astype(np.float64))
+        for k in self._volumes:
+            self.of_start.gap[k] = sparse.csr_matrix(own @ (found.replaced(k, known[k]) - self.H[k]))
+        self._slips &= ~found.which
+
+    def _gap_slopes(self) -> list[Any]:
+        """∂δ/∂q of the rows at a fixed motion of the step."""
+        made = [sparse.csr_matrix(sparse.diags((~self._slips).astype(np.float64)) @ h) for h in self.H]
+        for _, row, k, K in self._stiff:
+            turned = -self._product(k, [K], self.trials[k].dx).ravel()
+            at = np.full(turned.size, row), np.arange(turned.size)
+            made[k] = made[k] + sparse.csr_matrix((turned, at), made[k].shape)
+        return made
+
+    def _known_turns(self) -> list[tuple[int, int, int, GeometricStiffness]]:
+        """Constraint, row, volume and −∂²δ/∂q² of the rows that have a stiffness and count."""
+        assert self.ends is not None
+        world, rows, made = self.bodies.world, self.ends.rows, []  # type: ignore[var-annotated]
         if not world.stiff_constraints:
             return made
         keys, slices = world.stiff_keys
         places = {id(constraint): index for index, constraint in enumerate(world.constraints)}
+        counts = (self.ends.lam != 0.0) | self.active.active
         for constraint, own in zip(world.stiff_constraints, slices, strict=True):
-            for place, key in enumerate(keys[own]):
-                unit = np.where(np.arange(own.stop - own.start) == place, 1.0, 0.0)
-                for row in np.flatnonzero(rows.key == key):
-                    for k, K in constraint.stiffness(self._starts, unit, 1.0):
-                        turned = -self._product(k, [K], self.trials[k].dx).ravel()
-                        at = np.full(turned.size, row), np.arange(turned.size)
-                        G[k] = G[k] + sparse.csr_matrix((turned, at), G[k].shape)
-                        values = self._values(k, [K]) * self.ends.lam[row]
-                        before = made.setdefault(places[id(constraint)], {}).get(k)
-                        made[places[id(constraint)]][k] = MatrixStiffness(
-                            values if before is None else values + before.K
-                        )
+            index = places[id(constraint)]
+            of = self.info.assembly.slices[index]  # type: ignore[union-attr]
+            for row in of.start + np.flatnonzero(counts[of]):
+                unit = (keys[own] == rows.key[row]).astype(np.float64)
+                if unit.any():
+                    made += [(index, int(row), k, K) for k, K in constraint.stiffness(self._starts, unit, 1.0)]
         return made
+
+    def _product(self, index: int, parts: Sequence[Any], y: FloatArray) -> FloatArray:
+        """K y of a body, K the sum of `parts`."""
+        part = self.parts[index] if hasattr(self, "parts") else None
+        own = getattr(part, "product", None)
+        return super()._product(index, parts, y) if own is None else np.asarray(own(parts, y))

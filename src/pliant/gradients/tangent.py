@@ -44,7 +44,8 @@ class StepTangent(StepAdjoint):
         if self.ends is not None:
             for k, (part, H) in enumerate(zip(self.parts, self.H, strict=True)):
                 known = self._P[k] if self.G[k] is H else None  # A of a volume is symmetric
-                self._X.append(part.solve_columns(H.T.toarray()) if known is None and H.nnz else known)
+                made = part.solve_columns(H[self._own].T.toarray()) if known is None and H.nnz else known
+                self._X.append(made)
 
     def advance(self, q: Sequence[FloatArray], v: Sequence[FloatArray], changes: Sequence[Changes | None],
                 offsets: Sequence[int]) -> Tangent:  # fmt: skip
@@ -87,14 +88,17 @@ class StepTangent(StepAdjoint):
         lam = np.zeros(right.shape)
         if self.ends is None:
             return end, lam
-        a, given = np.flatnonzero(self.active.active), ~self.active.active
-        lam[given] = right[given]
-        moved = self._W.T[:, given] @ lam[given]
+        active = self.active.active[self._own]
+        own, given = np.flatnonzero(active), np.flatnonzero(~active)
+        a = self._own[own]
+        lam[self._own[given]] = right[self._own[given]]
+        moved = self._W.T[np.ix_(own, given)] @ lam[self._own[given]]
         for G, x in zip(self.G, end, strict=True):
-            moved += G @ x
+            moved += G[a] @ x
         B, E = self.active.B[np.ix_(a, a)], self.active.E[np.ix_(a, a)]
-        lam[a] = solved(B @ self._W.T[np.ix_(a, a)] + E, right[a] - B @ moved[a])
-        return [x if X is None else x + X @ lam for x, X in zip(end, self._X, strict=True)], lam
+        lam[a] = solved(B @ self._W.T[np.ix_(own, own)] + E, right[a] - B @ moved)
+        pushed = lam[self._own]
+        return [x if X is None else x + X @ pushed for x, X in zip(end, self._X, strict=True)], lam
 
     def _corrected(
         self, push: Sequence[FloatArray], right: FloatArray, first: list[FloatArray]

@@ -240,8 +240,10 @@ class SubspaceTrial(NodalTrial):
         """The body in the adjoint of the step."""
         return SubspaceAdjoint(self, stiffnesses)
 
-    def linear_adjoint(self, stiffnesses: Callable[[FloatArray], Sequence[Any]]) -> LinearSubspaceAdjoint:
-        """The body in the adjoint of a step of one linear solve."""
+    def linear_adjoint(
+        self, stiffnesses: Callable[[FloatArray], Sequence[Any]], factor: Any = None
+    ) -> LinearSubspaceAdjoint:
+        """The body in the adjoint of a step of one linear solve; its small `factor` is not kept."""
         return LinearSubspaceAdjoint(self, stiffnesses)
 
     @property

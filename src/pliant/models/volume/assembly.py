@@ -64,7 +64,7 @@ def gather_gradients(q, ptr, nodes, G, first, Fs, F):
 
 
 @inline
-def _gather_lanes(q, ptr, nodes, G, material, laws, first, Fs, Rs, F, U, s, V):
+def gather_rotations(q, ptr, nodes, G, material, laws, first, Fs, Rs, F, U, s, V):
     """F and its rotation R for the eight points from `first` on, by lanes."""
     gather_gradients(q, ptr, nodes, G, first, Fs, F)
     last = material.shape[0] - 1
@@ -153,7 +153,7 @@ def assemble_corotated(
     for p in range(weight.shape[0]):
         lane = p % LANES
         if lane == 0:
-            _gather_lanes(q, ptr, nodes, G, material, laws, p, Fs, Rs, F, U, s, V)
+            gather_rotations(q, ptr, nodes, G, material, laws, p, Fs, Rs, F, U, s, V)
         start, stop, w, m = ptr[p], ptr[p + 1], weight[p], material[p]
         mu = 0.0 if part[p] == VOLUME else table[m, 0]
         lam = 0.0 if part[p] == SHEAR else table[m, 1]
@@ -303,7 +303,7 @@ def internal_forces(q, ptr, nodes, G, weight, part, material, laws, table, force
     for p in range(weight.shape[0]):
         lane = p % LANES
         if lane == 0 and rotates:
-            _gather_lanes(q, ptr, nodes, G, material, laws, p, Fs, Rs, F, U, s, V)
+            gather_rotations(q, ptr, nodes, G, material, laws, p, Fs, Rs, F, U, s, V)
         if lane == 0 and stretches:
             gather_gradients(q, ptr, nodes, G, p, Fs, F)
             stretch_lanes(Fs, eigen)

@@ -119,6 +119,12 @@ class FibreBars:
         along = steep * (np.einsum("si,si->s", b, c) - 2.0 * along_b * along_c) - grown * along_b
         self.segments.add_forces((steep * along_b)[:, None] * c + along[:, None] * u + grown[:, None] * b, force)
 
+    def add_step_slope(self, q: FloatArray, d: FloatArray, w: FloatArray, scale: float, force: FloatArray) -> None:
+        """Add ∂(wᵀ (f + `scale` K d))/∂q at fixed q + d to `force` (n, 3), for the internal forces f and the K of
+        `add_stiffness` that is not exact.
+        """
+        add_bar_slope(frozen(q), *self.segments.terms, self.rest, self.stiffness, frozen(d), frozen(w), scale, force)
+
     def _pieces(self, q: FloatArray) -> tuple[FloatArray, FloatArray]:
         lengths, units = np.empty(len(self.rest)), np.empty((len(self.rest), 3))
         measure_bars(frozen(q), *self.segments.terms, self.rest, lengths, units)
@@ -154,3 +160,34 @@ def add_bar_forces(q, ptr, nodes, coefficients, rest, stiffness, force):  # type
             for i in range(3):
                 force[nodes[a], i] += f * units[s, i]
     return energy
+
+
+@kernel
+def add_bar_slope(q, ptr, nodes, coefficients, rest, stiffness, d, w, scale, force):  # type: ignore[no-untyped-def]
+    """`FibreBars.add_step_slope`: of a bar K = EA/ℓ₀ u uᵀ + k (I − u uᵀ) with k = EA max(1/ℓ₀ − 1/ℓ, 0)."""
+    lengths, units = np.empty(len(rest)), np.empty((len(rest), 3))
+    measure_bars(q, ptr, nodes, coefficients, rest, lengths, units)
+    a, b = np.empty(3), np.empty(3)
+    for s in range(len(rest)):
+        a[:] = 0.0
+        b[:] = 0.0
+        for k in range(ptr[s], ptr[s + 1]):
+            n, c = nodes[k], coefficients[k]
+            for i in range(3):
+                a[i] += c * w[n, i]
+                b[i] += c * d[n, i]
+        u, length, axial = units[s], lengths[s], stiffness[s] / rest[s]
+        exact = axial - stiffness[s] / length
+        across = max(exact, 0.0)
+        along_a = u[0] * a[0] + u[1] * a[1] + u[2] * a[2]
+        along_b = u[0] * b[0] + u[1] * b[1] + u[2] * b[2]
+        both = a[0] * b[0] + a[1] * b[1] + a[2] * b[2] - along_a * along_b
+        steep = scale * (axial - across) / length
+        grown = scale * stiffness[s] / length**2 * both if across > 0.0 else 0.0
+        kept = exact - scale * across
+        on_axis = (axial - exact - scale * (axial - across)) * along_a - 2.0 * steep * along_a * along_b + grown
+        for i in range(3):
+            a[i] = kept * a[i] + steep * (a[i] * along_b + b[i] * along_a) + on_axis * u[i]
+        for k in range(ptr[s], ptr[s + 1]):
+            for i in range(3):
+                force[nodes[k], i] += coefficients[k] * a[i]

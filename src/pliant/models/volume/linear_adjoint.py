@@ -2,11 +2,12 @@
 
 With A and the forces taken at the start q, a step of one solve is
 
-    R = A(q) dx − r(q, v) − H(q)ᵀλ,      A = a M + α M/h + (θ + β/h) K(q) + K_c(q, λ₀),      dx = q⁺ − q
+    R = A(q) dx − r(q, v) − H(q)ᵀλ = 0,      A = a M + α M/h + (θ + β/h) K(q) + K_c(q, λ₀),      dx = q⁺ − q
 
 K_c is the geometric stiffness of rows at the forces λ₀ of the step before. K is warped for linear and corotated laws,
-whose ∂(wᵀK dx)/∂q is in closed form (`damping_slope`). Of other laws it is the second derivative of an energy, so that
-∂(wᵀK dx)/∂q is the change of K along w, times dx: a central difference.
+whose ∂(wᵀR)/∂q is one pass over the points (`corotated_slope`). Of other laws K is the second derivative of an energy,
+so that ∂(wᵀK dx)/∂q is the change of K along w, times dx: a central difference. The factor of A is that of the step
+where it was kept.
 """
 
 from __future__ import annotations
@@ -15,13 +16,15 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy import sparse
 
+from pliant.core.arrays import frozen
 from pliant.core.immutable import evolve
 from pliant.core.types import FloatArray
 from pliant.materials import Tangent
 from pliant.models.adjoint import Pulled
 from pliant.models.volume.adjoint import FreeSolves, refuse
-from pliant.models.volume.damping_slope import damping_slope
+from pliant.models.volume.corotated_slope import corotated_slope
 from pliant.solvers.linear.matrix import BlockMatrix
 
 if TYPE_CHECKING:
@@ -33,32 +36,47 @@ STEP = 1e-4
 
 class LinearVolumeAdjoint(FreeSolves):
     """The adjoint of one step of one linear solve, of a `VolumeTrial` at its end. `stiffnesses` are K_c as lists of
-    terms at other positions of the body, for q (n, 3).
+    terms at other positions of the body, for q (n, 3). `factor` is that of A in the step; None: A is factorized again.
     """
 
-    def __init__(self, trial: VolumeTrial, stiffnesses: Callable[[FloatArray], Sequence[Any]]) -> None:
+    def __init__(
+        self, trial: VolumeTrial, stiffnesses: Callable[[FloatArray], Sequence[Any]], factor: Any = None
+    ) -> None:
         refuse(trial)
         self._trial, self._model, self._scheme = trial, trial.model, trial.scheme
         self._q, self._dx = trial.positions() - trial.dx, trial.dx
-        self._begun = trial.at(np.zeros(trial.dx.shape))
+        damping, scheme = trial.model.spec.damping, trial.scheme
+        self._mass = scheme.inertia + damping.mass * scheme.rate
+        self._stiffness = scheme.theta + damping.stiffness * scheme.rate
+        self._warped = trial.model.warps(Tangent.WARPED)
         self._stiffnesses = stiffnesses
-        self._system, _ = self._begun.linearize(Tangent.WARPED)
-        for K in stiffnesses(self._q):
-            self._system.add_stiffness(K)
-        self._values = self._system.values.copy()
-        self._factor = self._system.factorize()
+        self._terms = [K for K in stiffnesses(self._q) if self._counts(K)]
+        self._swept: tuple[Any, FloatArray, FloatArray] = (None, self._q, self._q)
+        self._system: Any = None
+        self._factor = self._factorized() if factor is None else factor
+
+    def compliance(self, H: sparse.csr_matrix) -> FloatArray:
+        """H A⁻¹ Hᵀ over the free unknowns, (rows, rows)."""
+        if self._model.partly_constrained:
+            H = sparse.csr_matrix(H @ sparse.diags((~self._model.constrained_flat).astype(np.float64)))
+        return np.asarray(self._factor.compliance(H))
 
     def rest(self, w: FloatArray) -> FloatArray | None:
         """Nothing: A holds all."""
         return None
 
     def start(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """−(∂R/∂q)ᵀ w and −(∂R/∂v)ᵀ w at fixed q⁺, without the rows."""
-        model, scheme = self._model, self._scheme
-        K = np.empty((model.pattern.block_count, 3, 3))
-        model.assemble(self._q, mass=0.0, stiffness=1.0, tangent=Tangent.EXACT, values=K)
-        q = self._product(self._values, w) - self._product(K, w) - self._turned(w)
-        return q, scheme.momentum * model.mass.apply(w)
+        """−(∂R/∂q)ᵀ w and −(∂R/∂v)ᵀ w at fixed q⁺, without the rows; of no meaning at constrained unknowns."""
+        mass = self._model.mass
+        q = self._mass * mass.apply(w) - self._sweep(w)[0]
+        if self._terms:
+            q += self.product(self._terms, w)
+            q -= self._along(w, lambda q: self.product([K for K in self._stiffnesses(q) if self._counts(K)], self._dx))
+        return q, self._scheme.momentum * mass.apply(w)
+
+    def by_constants(self, w: FloatArray) -> FloatArray | None:
+        """∂(wᵀR)/∂μ and ∂(wᵀR)/∂λ of each material, (materials, 2); None where the laws have other constants."""
+        return self._sweep(w)[1] if self._warped else None
 
     def velocity(self, g: FloatArray) -> Pulled:
         """Derivatives of g · v⁺, v⁺ = c dx."""
@@ -66,27 +84,61 @@ class LinearVolumeAdjoint(FreeSolves):
         return Pulled(scheme.velocity * g, -scheme.velocity * g, scheme.memory * g)
 
     def along(self, stiffnesses: Sequence[Any], w: FloatArray) -> float:
-        """wᵀ K dx of terms K."""
-        return float(np.vdot(w, self._times(stiffnesses)))
+        """wᵀ K dx of terms K, those that A takes."""
+        return float(np.vdot(w, self.product([K for K in stiffnesses if self._counts(K)], self._dx)))
+
+    def product(self, stiffnesses: Sequence[Any], y: FloatArray) -> FloatArray:
+        """K y of the sum K of terms, (n, 3)."""
+        made, values = np.zeros(y.shape), None
+        for K in stiffnesses:
+            if hasattr(K, "add_product"):
+                K.add_product(y, made)
+                continue
+            if values is None:
+                values = np.zeros((self._model.pattern.block_count, 3, 3))
+            K.add_to(values)
+        return made if values is None else np.asarray(made + self._times(values, y))
 
     def release(self) -> None:
-        """Give the memory of the factor back."""
-        self._system.release(self._factor)
+        """Give the memory of the factor back, where it is of this adjoint."""
+        if self._system is not None:
+            self._system.release(self._factor)
 
-    def _turned(self, w: FloatArray) -> FloatArray:
-        """∂(wᵀ A dx)/∂q, (n, 3)."""
-        model, scheme = self._model, self._scheme
-        factor = scheme.theta + model.spec.damping.stiffness * scheme.rate
-        if model.warps(Tangent.WARPED):
-            made = damping_slope(model.points, model.laws, model.table, self._q, self._dx).product(w)
-        else:
-            solid = evolve(model, fibres=()) if model.fibres else model
-            made = self._along(w, lambda q: self._product(_stiffness(solid, q), self._dx))
+    def _counts(self, K: Any) -> bool:
+        """Whether A takes the term K."""
+        return not (self._warped and K.of_stress)
+
+    def _factorized(self) -> Any:
+        self._system, _ = self._trial.at(np.zeros(self._dx.shape)).linearize(Tangent.WARPED)
+        for K in self._terms:
+            self._system.add_stiffness(K)
+        return self._system.factorize()
+
+    def _sweep(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """∂(wᵀ (f + s K dx))/∂q at fixed q⁺, (n, 3), and `by_constants`."""
+        if self._swept[0] is not w:
+            made = self._closed_slope(w) if self._warped else (self._slope(w), np.zeros((0, 2)))
+            self._swept = (w, *made)
+        _, force, constants = self._swept
+        return force, constants
+
+    def _closed_slope(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
+        model, force = self._model, np.zeros(w.shape)
+        constants = np.zeros((len(model.laws), 2))
+        given = frozen(self._q), frozen(self._dx), frozen(w), *model.points.arrays, model.laws, model.table
+        corotated_slope(*given, self._stiffness, force, constants)
         for bars in model.fibres:
-            bars.add_damping_slope(self._q, self._dx, w, made)
-        made *= factor
-        if self._stiffnesses(self._q):
-            made += self._along(w, lambda q: self._times(self._stiffnesses(q)))
+            bars.add_step_slope(self._q, self._dx, w, self._stiffness, force)
+        return force, constants
+
+    def _slope(self, w: FloatArray) -> FloatArray:
+        """The same by differences of K."""
+        model, scale = self._model, self._stiffness
+        solid = evolve(model, fibres=()) if model.fibres else model
+        made = (1.0 - scale) * self._times(self._tangent(solid, self._q), w)
+        made += scale * self._along(w, lambda q: self._times(self._tangent(solid, q), self._dx))
+        for bars in model.fibres:
+            bars.add_step_slope(self._q, self._dx, w, scale, made)
         return np.asarray(made)
 
     def _along(self, w: FloatArray, function: Callable[[FloatArray], FloatArray]) -> FloatArray:
@@ -99,19 +151,11 @@ class LinearVolumeAdjoint(FreeSolves):
         far = function(self._q + 2.0 * h * w) - function(self._q - 2.0 * h * w)
         return np.asarray((8.0 * near - far) / (12.0 * h))
 
-    def _times(self, stiffnesses: Sequence[Any]) -> FloatArray:
-        """K dx of terms K, those that A takes."""
-        values = np.zeros((self._model.pattern.block_count, 3, 3))
-        for K in stiffnesses:
-            if not (self._system.warped and K.of_stress):
-                K.add_to(values)
-        return self._product(values, self._dx)
+    @staticmethod
+    def _tangent(model: Any, q: FloatArray) -> FloatArray:
+        K = np.empty((model.pattern.block_count, 3, 3))
+        model.assemble(q, mass=0.0, stiffness=1.0, tangent=Tangent.EXACT, values=K)
+        return K
 
-    def _product(self, values: FloatArray, w: FloatArray) -> FloatArray:
-        return BlockMatrix(self._model.pattern, values).matvec(w)
-
-
-def _stiffness(model: Any, q: FloatArray) -> FloatArray:
-    K = np.empty((model.pattern.block_count, 3, 3))
-    model.assemble(q, mass=0.0, stiffness=1.0, tangent=Tangent.EXACT, values=K)
-    return K
+    def _times(self, values: FloatArray, y: FloatArray) -> FloatArray:
+        return np.asarray(BlockMatrix(self._model.pattern, values).matvec(y))

@@ -100,6 +100,10 @@ class SegmentStiffness(GeometricStiffness):
         """Add K to the blocks (b, 3, 3) of a volume."""
         self.segments.add_blocks(self.along, self.across, self.units, matrix)
 
+    def add_product(self, y: FloatArray, product: FloatArray) -> None:
+        """Add K y to `product`, (n, 3) both, without the blocks."""
+        add_segment_product(*self.segments.terms, self.along, self.across, self.units, frozen(y), product)
+
 
 class PathStiffness(SegmentStiffness):
     """`segments` of a path (`BarycentricMap.segments`) under one `tension` (N): across = tension / length."""
@@ -154,6 +158,22 @@ def add_segment_blocks(ptr, coefficients, positions, along, across, units, value
                 K[2, 0] += c * d * x * z
                 K[1, 2] += c * d * y * z
                 K[2, 1] += c * d * y * z
+
+
+@kernel
+def add_segment_product(ptr, nodes, coefficients, along, across, units, y, product):  # type: ignore[no-untyped-def]
+    """The blocks of `add_segment_blocks` times y (n, 3), added to `product` (n, 3)."""
+    v = np.empty(3)
+    for s in range(ptr.shape[0] - 1):
+        v[:] = 0.0
+        for a in range(ptr[s], ptr[s + 1]):
+            for i in range(3):
+                v[i] += coefficients[a] * y[nodes[a], i]
+        u, t = units[s], across[s]
+        axial = (along[s] - t) * (u[0] * v[0] + u[1] * v[1] + u[2] * v[2])
+        for a in range(ptr[s], ptr[s + 1]):
+            for i in range(3):
+                product[nodes[a], i] += coefficients[a] * (t * v[i] + axial * u[i])
 
 
 @kernel

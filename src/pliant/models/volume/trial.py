@@ -282,9 +282,13 @@ class VolumeTrial(NodalTrial):
         """The volume in the adjoint of the step."""
         return VolumeAdjoint(self, stiffnesses)
 
-    def linear_adjoint(self, stiffnesses: Callable[[FloatArray], Sequence[Any]]) -> LinearVolumeAdjoint:
-        """The volume in the adjoint of a step of one linear solve; `stiffnesses` are terms of A by rows at q (n, 3)."""
-        return LinearVolumeAdjoint(self, stiffnesses)
+    def linear_adjoint(
+        self, stiffnesses: Callable[[FloatArray], Sequence[Any]], factor: Any = None
+    ) -> LinearVolumeAdjoint:
+        """The volume in the adjoint of a step of one linear solve; `stiffnesses` are terms of A by rows at q (n, 3).
+        `factor` is that of A where it was kept.
+        """
+        return LinearVolumeAdjoint(self, stiffnesses, factor)
 
     @property
     def follows_rotation(self) -> bool:
