@@ -17,8 +17,7 @@ from typing import Any, cast
 import numpy as np
 from scipy import sparse
 
-from pliant.actuators.cable import CableRows
-from pliant.constraints import forces_of
+from pliant.constraints import Constraint, forces_of
 from pliant.core.arrays import transposed_product
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray, IndexArray
@@ -173,18 +172,19 @@ class LinearStepAdjoint(StepAdjoint):
             )
 
     def _is_unbounded(self, k: int, forces: FloatArray, constraint: Any) -> bool:
-        """Whether a path along which one force acts has its exact stiffness, which is not bounded anywhere."""
-        if not isinstance(constraint, CableRows) or self.bodies.world.reductions:
+        """Whether segments whose stiffness is bounded where they are short have their exact one."""
+        if type(constraint).bounded_stiffness is Constraint.bounded_stiffness:
             return False
-        x, dx, theta = self._starts, self.trials[k].dx, self.bodies.scheme.theta
-        exact, taken = np.zeros(dx.shape), np.zeros(dx.shape)
-        for terms, made in (
-            (constraint.stiffness(x, forces, theta), exact),
-            (constraint.bounded_stiffness(x, forces, theta), taken),
-        ):
-            for _, K in terms:
-                cast(Any, K).add_product(self._probe[k], made)
-        return np.array_equal(exact, taken)
+        x, theta = self._starts, self.bodies.scheme.theta
+        sides = []
+        for function in (constraint.stiffness, constraint.bounded_stiffness):
+            terms: list[Any] = [K for _, K in function(x, forces, theta)]
+            if not all(hasattr(K, "add_product") for K in terms):
+                return False
+            sides.append(np.zeros(self._shapes[k]))
+            for K in terms:
+                K.add_product(self._probe[k], sides[-1])
+        return np.array_equal(sides[0], sides[1])
 
     @cached_property
     def _probe(self) -> list[FloatArray]:
