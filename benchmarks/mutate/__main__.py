@@ -74,7 +74,8 @@ class Trials:
 
     def _edits(self) -> Iterator[tuple[Edit, bool]]:
         rooms = self._options.room or list(ROOMS)
-        yield from ((edit, True) for edit in deliberate_faults() if not self._options.room or edit.room in rooms)
+        if not self._options.random_only:
+            yield from ((edit, True) for edit in deliberate_faults() if not self._options.room or edit.room in rooms)
         count, seed, kernels = self._options.trials, self._options.seed, not self._options.python_only
         draws = [drawn(room, count, seed, kernels=kernels) for room in rooms]
         yield from ((edit, False) for turn in zip(*draws) for edit in turn)
@@ -104,6 +105,7 @@ def main() -> None:
         "--room", action="append", choices=list(ROOMS), help="only this one; may be given several times"
     )
     parser.add_argument("--trials", type=int, default=30, help="random mutations of each room")
+    parser.add_argument("--random-only", action="store_true", help="no deliberate faults")
     parser.add_argument("--python-only", action="store_true", help="no kernels: each of their trials compiles")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--seconds", type=float, default=15.0, help="processor time of a room's tests in one trial")

@@ -101,3 +101,53 @@ def test_a_worker_that_can_compute_nothing_ends_the_sweep():
 
     with pytest.raises(pl.PliantError, match="numpy"):
         list(outcomes(Unfit(), [(0, None)]))
+
+
+def test_two_cases_for_each_slot_are_begun_and_one_alone():
+    class Narrow(Fake):
+        """Answers only when it is asked whether it is alive, so that the window fills."""
+
+        slots, most = 3, 0
+
+        def submit(self, job):
+            future = Future()
+            self.waiting.append((job, future))
+            self.most = max(self.most, len(self.waiting))
+            self.begun.append(len(self.waiting))
+            return future
+
+    engine = Narrow()
+    assert all(outcome.error is None for outcome in found(engine, 20).values())
+    assert engine.most == 6, "one computed and one waiting for each slot"
+    engine = Narrow({1})
+    assert [k for k, outcome in found(engine, 3).items() if outcome.error is not None] == [1]
+    assert engine.begun[-ALONE:] == [1] * ALONE
+
+
+def test_a_killed_case_says_how_often_it_was_tried():
+    outcome = found(Fake((5,)), 10)[5]
+    assert isinstance(outcome.error, pl.PliantError)
+    assert f"in each of {TOGETHER + ALONE} attempts of this case, {ALONE} of them alone" in str(outcome.error)
+    assert outcome.trace == str(outcome.error)
+    assert outcome.result is None
+    assert outcome.made["versions"]["numpy"] == np.__version__
+
+
+def test_a_case_that_lives_alone_is_not_tried_again():
+    engine = Fake((5,), kills=TOGETHER)
+    assert found(engine, 10)[5].error is None
+    assert engine.begun.count(5) == TOGETHER + 1
+
+
+def test_an_engine_that_is_gone_ends_the_sweep_where_a_worker_dies():
+    class Gone(Fake):
+        def submit(self, job):
+            future = Future()
+            future.set_exception(LostError())
+            return future
+
+        def check(self):
+            raise pl.PliantError("the scheduler is gone")
+
+    with pytest.raises(pl.PliantError, match="gone"):
+        list(outcomes(Gone(), [(0, None)]))

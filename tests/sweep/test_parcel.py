@@ -1,5 +1,7 @@
 """Parcels: versions, files that are sent, modules of the user, errors that cross processes, bounds on memory."""
 
+import functools
+import os
 import sys
 import textwrap
 
@@ -148,3 +150,111 @@ def test_a_case_that_needs_too_much_memory_fails_alone():
     for bad in (0, -1, 5, "2 GB", float("nan")):
         with pytest.raises(pl.InputError, match="memory of a sweep"):
             sweep.run(task, [1], workers=1, memory=bad, progress=False)
+
+
+def test_a_worker_keeps_the_last_four_parcels(monkeypatch):
+    monkeypatch.setattr(parcels, "_kept", {})
+    loads = []
+    monkeypatch.setattr(parcels.pickle, "loads", lambda data, real=parcels.pickle.loads: loads.append(1) or real(data))
+    tasks = [sent(lambda case, k=k: {"k": np.array(k)}) for k in range(5)]
+    for task in tasks[:4] * 2:
+        task({})
+    assert len(loads) == 4
+    tasks[4]({})
+    assert [int(task({}).result["k"]) for task in tasks[1:]] == [1, 2, 3, 4]
+    assert len(loads) == 5
+    assert int(tasks[0]({}).result["k"]) == 0
+    assert len(loads) == 6, "the oldest had gone"
+
+
+def test_a_parcel_in_a_file_is_that_of_its_bytes(tmp_path):
+    packed = Parcel(lambda case: {"x": np.array(case)}).packed()
+    (tmp_path / "parcel").write_bytes(packed)
+    digest = digest_of_bytes(packed)
+    assert len(digest) == 16
+    parcels._kept.pop(digest, None)
+    assert int(compute(str(tmp_path / "parcel"), digest, 0, 3).result["x"]) == 3
+    (tmp_path / "parcel").unlink()
+    assert int(compute(str(tmp_path / "parcel"), digest, 0, 4).result["x"]) == 4, "read once"
+
+
+def test_what_pickling_by_value_registers_is_taken_back(tmp_path, monkeypatch):
+    import cloudpickle
+
+    (tmp_path / "my_other_study.py").write_text("def task(case):\n    return {}\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    import my_other_study
+
+    task = functools.partial(functools.partial(my_other_study.task))
+    assert parcels._own_module(task) is my_other_study
+    by_reference, by_value = Parcel(task).packed(), Parcel(task).packed(by_value=True)
+    assert len(by_value) > len(by_reference) + 100
+    assert not cloudpickle.list_registry_pickle_by_value()
+    cloudpickle.register_pickle_by_value(my_other_study)
+    try:
+        Parcel(task).packed(by_value=True)
+        assert cloudpickle.list_registry_pickle_by_value() == {"my_other_study"}, "what the user did stays"
+    finally:
+        cloudpickle.unregister_pickle_by_value(my_other_study)
+
+
+def test_modules_of_packages_and_of_the_script_are_not_sent(monkeypatch):
+    assert parcels._own_module(np.linalg.norm) is None
+    assert parcels._own_module(compute) is None
+    assert parcels._own_module(len) is None
+    assert parcels._own_module(test_what_cannot_be_sent_is_told) is sys.modules[__name__]
+    main = type(sys)("__main__")
+    main.__file__ = "script.py"
+    monkeypatch.setitem(sys.modules, "__main__", main)
+    of_script = lambda case: {}  # noqa: E731
+    of_script.__module__ = "__main__"
+    assert parcels._own_module(of_script) is None
+
+
+def test_files_may_have_as_many_bytes_as_the_bound(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(parcels, "LARGEST", 10)
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    (tmp_path / "a" / "b" / "one").write_bytes(b"123456")
+    (tmp_path / "a" / "two").write_bytes(b"1234")
+    assert file_contents(["a"]) == {"a/b/one": b"123456", "a/two": b"1234"}
+    (tmp_path / "a" / "two").write_bytes(b"12345")
+    with pytest.raises(pl.InputError, match="more than 0 MB"):
+        file_contents(["a"])
+
+
+def test_a_worker_that_lacks_a_module_says_so(tmp_path, monkeypatch):
+    (tmp_path / "only_here.py").write_text("def task(case):\n    return {}\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    import only_here
+
+    packed = Parcel(only_here.task).packed()
+    monkeypatch.delitem(sys.modules, "only_here")
+    (tmp_path / "only_here.py").unlink()
+    outcome = compute(packed, digest_of_bytes(packed), 3, None)
+    assert outcome.unfit
+    assert outcome.index == 3
+    assert "cannot import what its function needs (No module named 'only_here')" in str(outcome.error)
+
+
+def test_the_folder_of_the_user_is_entered_again(tmp_path, monkeypatch):
+    """Also after a failure; the files of the sweep are not left on the path of imports of another."""
+    monkeypatch.chdir(tmp_path)
+
+    def task(case):
+        if case == "fails":
+            raise ValueError
+        return {"here": np.array(os.getcwd()), "first": np.array(sys.path[0])}
+
+    run, plain = sent(task, files={"a": b"1"}), sent(task, home=str(tmp_path.parent))
+    for case in ("fails", 1, 2):
+        result = run(case).result
+        assert os.getcwd() == str(tmp_path)
+        if result is not None:
+            assert str(result["here"]) == str(result["first"]) != str(tmp_path)
+            assert sys.path.count(str(result["first"])) == 1
+    own = str(result["here"])
+    result = plain(1).result
+    assert str(result["here"]) == str(tmp_path.parent)
+    assert own not in sys.path
+    assert str(tmp_path.parent) not in sys.path

@@ -1,6 +1,8 @@
 """Tables: rows and their provenance, failures, files that belong to something else, the same table after a stop."""
 
+import csv
 import json
+import sys
 
 import numpy as np
 import pytest
@@ -130,3 +132,58 @@ def test_parameters_that_cases_leave_out_stand_in_the_table(tmp_path):
     table = sweep.Table(path, lambda result: {"a": float(result["square"])}, {"young": 1e5, "x": 7})
     sweep.run(task, cases(2), table=table, **OPTIONS)
     assert [(row["young"], row["x"], row["a"]) for row in rows_of(path)] == [(1e5, 0, 0.0), (1e5, 1, 1.0)]
+
+
+def test_tables_of_text_hold_parameters_and_results_in_the_order_of_the_cases(tmp_path):
+    given = [{"x": 3, "seed": 5}, {"seed": 6, "x": 1}]
+    rows = [
+        {"x": 3, "seed": 5, "square": 9, "path": [0.0, 3.0, 6.0]},
+        {"seed": 6, "x": 1, "square": 1, "path": [0.0, 1.0, 2.0]},
+    ]
+    sweep.run(task, given, table=tmp_path / "t.json", **OPTIONS)
+    assert json.loads((tmp_path / "t.json").read_text()) == rows
+    sweep.run(task, given, table=tmp_path / "T.CSV", **OPTIONS)
+    with (tmp_path / "T.CSV").open(newline="", encoding="utf-8") as stream:
+        assert list(csv.DictReader(stream)) == [{name: str(value) for name, value in row.items()} for row in rows]
+
+
+def test_cases_that_are_plain_values_are_a_column(tmp_path):
+    sweep.run(lambda case: {"square": np.array(case**2)}, [3, 4], table=tmp_path / "t.json", **OPTIONS)
+    assert json.loads((tmp_path / "t.json").read_text()) == [{"case": 3, "square": 9}, {"case": 4, "square": 16}]
+
+
+def test_a_failed_case_keeps_its_place_in_a_table_of_text(tmp_path):
+    with pytest.raises(sweep.SweepError):
+        sweep.run(task, cases(4, fails=True), table=tmp_path / "t.json", **OPTIONS)
+    rows = json.loads((tmp_path / "t.json").read_text())
+    assert [row.get("square") for row in rows] == [0, 1, None, 9]
+    assert rows[2] == {"x": 2, "seed": 12, "fails": True}
+
+
+def test_a_table_of_another_format_and_an_empty_one(tmp_path):
+    path = tmp_path / "t.parquet"
+    sweep.run(task, cases(1), table=path, **OPTIONS)
+    table = parquet.read_table(path)
+    stored = json.loads(table.schema.metadata[b"pliant"])
+    assert stored["made"]["versions"]["numpy"] == np.__version__
+    stored["format"] = "another 9"
+    parquet.write_table(table.replace_schema_metadata({"pliant": json.dumps(stored)}), path)
+    with pytest.raises(pl.InputError, match="of the format 'another 9', not 'pliant sweep table 1'"):
+        sweep.run(task, cases(1), table=path, **OPTIONS)
+    for ending, text in (("json", "[]"), ("csv", "")):  # the tables of a sweep without cases
+        (tmp_path / f"t.{ending}").write_text(text)
+        sweep.run(task, cases(2), table=tmp_path / f"t.{ending}", **OPTIONS)
+
+
+def test_all_that_differs_is_named(tmp_path):
+    path = tmp_path / "t.parquet"
+    sweep.run(task, cases(1), table=path, identity={"world": "a", "same": "s"}, **OPTIONS)
+    with pytest.raises(pl.InputError, match="the table of a sweep with another plan and another world;"):
+        sweep.run(task, cases(1), table=path, identity={"plan": "p", "world": "b", "same": "s"}, **OPTIONS)
+
+
+def test_pyarrow_is_needed_for_parquet_only(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    sweep.run(task, [{"run_x": 1, "x": 2}], table=tmp_path / "t.json", **OPTIONS)
+    with pytest.raises(pl.MissingExtraError, match=r"pip install 'pliant\[cluster\]'"):
+        sweep.run(task, cases(1), table=tmp_path / "t.parquet", **OPTIONS)
