@@ -138,3 +138,117 @@ def test_stages_are_drawn_with_the_costliest_first_and_in_proportion():
     assert "</i> cheap 1.00" in drawn
     assert "</i> free" not in drawn, "too short to be seen"
     assert drawn.index("width:75.0%") < drawn.index("width:25.0%")
+
+
+def test_every_value_of_a_handle_has_its_slider_unit_and_factor():
+    low, high, start = np.array([[-0.02, -np.pi], [0.02, np.pi], [0.01, 0.5 * np.pi]])
+    factor = np.array([1e3, 180.0 / np.pi])
+    inputs = inputs_of(Range("base", ("push", "turn"), ("mm", "°"), factor, low, high, start, lambda v: v.copy()))
+    push, turn = inputs.sliders["base"]
+    assert (push.label, turn.label) == ("base push (mm)", "base turn (°)")
+    assert [push.min, push.max, push.value] == pytest.approx([-20.0, 20.0, 10.0])
+    assert [turn.min, turn.max, turn.value] == pytest.approx([-180.0, 180.0, 90.0])
+    push.value, turn.value = -20.0, 180.0
+    np.testing.assert_allclose(inputs.controls(0.1)["base"], [0.01 - 0.2 * 0.04, 0.5 * np.pi + 0.2 * 2 * np.pi])
+    assert not inputs.settled
+    np.testing.assert_allclose(inputs.controls(10.0)["base"], [-0.02, np.pi])
+    assert inputs.settled
+    turn.value = 179.0
+    assert not inputs.settled, "one of two has not arrived"
+
+
+@pytest.mark.parametrize("span", [1.0, 3.0, 0.04, 360.0, 5000.0, 7e-7])
+def test_a_slider_moves_by_one_two_or_five_powers_of_ten_about_a_pixel(span):
+    gui = Gui()
+    inputs = Inputs(gui, [scalar("x", "", 1.0, (0.0, span, 0.0), float)], AnyDriver())
+    (slider,) = inputs.sliders["x"]
+    digits = f"{slider.step:.3e}".partition("e")[0]
+    assert digits in ("1.000", "2.000", "5.000")
+    assert 1 / 1000 <= slider.step / span <= 1 / 150, "about 1 / 400"
+
+
+def test_what_an_inverse_found_is_shown_on_the_grid_of_the_slider():
+    inputs = inputs_of(pull())
+    (slider,) = inputs.sliders["pull"]
+    inputs.follow("pull", 1.23456789)
+    assert slider.value == pytest.approx(slider.step * round(1234.56789 / slider.step), abs=1e-3 * slider.step)
+    assert inputs.controls(0.0)["pull"].value == pytest.approx(1.23456789)
+    inputs.follow("another", 3.0)
+    assert inputs.controls(0.0)["pull"].value == pytest.approx(1.23456789)
+    two = inputs_of(Range("two", ("a", "b"), "", 1.0, *np.array([[0.0, 0], [1, 1], [0, 0]]), lambda v: v.copy()))
+    two.follow("two", 0.5)
+    assert not two.controls(0.0)["two"].any(), "an inverse tells numbers only"
+
+
+def test_a_range_may_set_controls_of_several_handles():
+    both = Range("both", ("",), "", 1.0, *np.array([[0.0], [2.0], [1.0]]), lambda v: {"a": v[0], "b": -v[0]})
+    inputs = inputs_of(both, pull())
+    controls = inputs.controls(0.0)
+    assert set(controls) == {"a", "b", "pull"}
+    assert (controls["a"], controls["b"]) == (1.0, -1.0)
+
+
+def test_actuators_and_loads_stand_in_folders_of_their_own_and_equal_names_are_numbered():
+    scene, body = bar((0.1, 0.02, 0.02), (2, 1, 1), clamp=None, name="bar")
+    end, other = (pl.regions.plane(axis="x", at=at) for at in (0.1, 0.0))
+    things = [
+        pl.PointLoad(body, end, (0.0, -3.0, 1.0)), pl.PointLoad(body, other, (0.0, 0.0, 0.0)),
+        pl.PressureLoad(body, end, 50.0), pl.Support(body, other),
+        pl.Cable(body, [(0.1, 0.01, 0.01), (0.0, 0.01, 0.01)], max_force=3.0, name="wire"),
+        pl.Cable(body, [(0.1, 0.0, 0.0), (0.0, 0.0, 0.0)], name="wire 2"),
+    ]  # fmt: skip
+    for thing in things:
+        scene.add(thing)
+    made = []
+
+    class Ordered(Gui):
+        def add_folder(self, title, order):
+            made.append((title, order, []))
+            return Folder()
+
+        def add_slider(self, text, *rest):
+            made[-1][2].append(text)
+            return super().add_slider(text, *rest)
+
+    gui = Ordered()
+    inputs = Inputs(gui, list(world_ranges(scene.compile())), AnyDriver(), order=30.0)
+    (first, at, actuators), (second, after, loads) = made
+    assert (first, second) == ("Actuators", "Loads and supports")
+    assert 30.0 <= at < after < 40.0
+    assert actuators == ["wire (N)", "wire 2 (mm)"]
+    assert loads[0::1] == [
+        *(f"force on bar 1 {axis} (N)" for axis in "xyz"), *(f"force on bar 2 {axis} (N)" for axis in "xyz"),
+        "pressure on bar (kPa)", *(f"support of bar {axis} (mm)" for axis in "xyz"),
+    ]  # fmt: skip
+    assert gui.notes == [
+        '<div class="pliant-note">Usual ranges, since no limits are given: wire 2 (max_displacement).</div>'
+    ]
+    pressure = inputs.sliders[things[2]][0]
+    assert [pressure.min, pressure.max, pressure.value] == pytest.approx([-0.1, 0.1, 0.05])
+    unloaded = inputs.sliders[things[1]]
+    assert [(slider.min, slider.max) for slider in unloaded] == [(-1.0, 1.0)] * 3, "a usual range"
+
+
+def test_three_actuators_without_limits_are_all_named():
+    gui = Gui()
+    Inputs(gui, [Range(n, ("",), "", 1.0, *np.zeros((3, 1)), float, missing="m") for n in "abc"], AnyDriver())
+    assert "a (m), b (m), c (m)." in gui.notes[0]
+
+
+def test_a_rod_is_pushed_along_itself_and_turned_about_its_axis():
+    """Its supports hold frames; the values of both sliders arrive in the one they belong to."""
+    scene = pl.Scene()
+    material = {"section": pl.sections.Circle(0.002), "young": 1e7, "poisson": 0.4, "density": 1000.0}
+    rod = scene.add(pl.Rod(0.3, 4, base="free", **material))
+    base = scene.add(pl.Support(rod, [0], rotation=(0, 0, 0)))
+    (r,) = world_ranges(scene.compile())
+    assert r.handle is base
+    assert (r.labels, r.unit) == (("push", "turn"), ("mm", "°"))
+    np.testing.assert_allclose(r.factor * np.array([1.0, np.pi]), [1e3, 180.0])
+    assert r.high[1] == -r.low[1] == np.pi
+    assert r.high[0] == -r.low[0] == pytest.approx(0.04), "between a tenth and a quarter of its length"
+    np.testing.assert_array_equal(r.start, np.zeros(2))
+    place, turn = base.placement(None)
+    moved = r.control(np.array([0.02, 0.5])).value
+    np.testing.assert_allclose(moved[0] - place, [0.02, 0.0, 0.0], atol=1e-15)
+    np.testing.assert_allclose(moved[1] - turn, [0.5, 0.0, 0.0], atol=1e-15)
