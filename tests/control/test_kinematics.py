@@ -2,9 +2,12 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 import pliant as pl
+from pliant.constraints.rows import RowLaw, Rows
 from pliant.control import kinematics, point_compliance, point_stiffness, reachable_set
+from pliant.control.kinematics import holds, origin
 from pliant.core.errors import InputError
 
 MESH = pl.mesh.box((0.2, 0.03, 0.03), (10, 2, 2))
@@ -126,3 +129,84 @@ def test_a_spring_adds_its_stiffness_to_that_of_a_point():
     ends = [step(world, state, {load: pl.Force((0, 0, f))})[0].points(body)[corner] for f in (1e-4, -1e-4)]
     C = pl.control.point_compliance(world, state, body, place)
     np.testing.assert_allclose(C[:, 2], (ends[0] - ends[1]) / 2e-4, atol=1e-4 * np.abs(C).max())
+
+
+@pytest.mark.parametrize("seed", [0, 5])
+def test_samples_of_the_reachable_set_are_a_latin_hypercube(seed):
+    """Each of n equal parts of each range holds one sample; increments go from rest to it in equal steps."""
+    world, body, cables = beam()
+    ranges, count, asked = np.array([(-1.0, 1.0), (2.0, 5.0)]), 7, []
+
+    def stepper(world, state, controls):
+        asked.append([controls[cable].value for cable in cables[:2]])
+        if sum(asked[-1]) > 5.0:
+            raise pl.ConvergenceError("beyond")
+        return state, None
+
+    amounts, places = reachable_set(
+        world, effector=pl.Effector(body, TIP), actuators=cables[:2], ranges=ranges, samples=count, seed=seed,
+        steps=2, stepper=stepper,
+    )  # fmt: skip
+    asked = np.array(asked)
+    ends = [asked[k + 1] for k in range(len(asked) - 1) if np.allclose(2.0 * asked[k], asked[k + 1])]
+    np.testing.assert_allclose(amounts, [end for end in ends if end.sum() <= 5.0])
+    assert len(amounts) < count, "samples without an equilibrium are left out"
+    np.testing.assert_allclose(places, np.tile(TIP, (len(amounts), 1)), atol=1e-12)
+    whole = np.array(ends)
+    assert len(whole) == count
+    for column, (low, high) in zip(whole.T, ranges, strict=True):
+        parts = np.floor((column - low) / (high - low) * count)
+        assert sorted(parts) == list(range(count))
+
+
+def test_an_empty_reachable_set_keeps_its_shape():
+    world, body, cables = beam()
+
+    def never(world, state, controls):
+        raise pl.ConvergenceError("no")
+
+    amounts, places = reachable_set(
+        world, effector=pl.Effector(body, TIP), actuators=cables, ranges=[(0, 0.01)] * 3, samples=3, stepper=never
+    )
+    assert (amounts.shape, places.shape) == ((0, 3), (0, 3))
+    for ranges in ([(1, 0)] * 3, [(0, 1)] * 2, [(0, 1, 2)] * 3):
+        with pytest.raises(InputError, match="the lower and upper displacement of each actuator"):
+            reachable_set(world, effector=pl.Effector(body, TIP), actuators=cables, ranges=ranges, samples=3)
+
+
+def rows_of(laws, mu=0.0):
+    count = len(laws)
+    return Rows.of([sparse.csr_matrix((count, 3))], np.zeros(count), np.array(laws), mu=mu)
+
+
+def test_rows_hold_by_their_law_and_force():
+    """Bilateral ones always, bounded and unilateral ones where they press, imposed forces never."""
+    laws = [RowLaw.BILATERAL, RowLaw.SIGNORINI, RowLaw.SIGNORINI, RowLaw.BOUNDED, RowLaw.BOUNDED, RowLaw.IMPOSED]
+    found = holds(rows_of(laws), np.array([0.0, 2.0, 1e-10, -3.0, 0.0, 5.0]))
+    assert found.tolist() == [True, True, False, True, False, False]
+    assert not holds(rows_of(laws[1:]), np.zeros(5)).any()
+
+
+@pytest.mark.parametrize("contacts", [1, 3])
+def test_a_contact_holds_along_the_surface_where_friction_is_below_its_limit(contacts):
+    """λ = (normal, tangents): sticks within the cone, slides on it, open without a normal force."""
+    cases = [
+        ((1.0, 0.1, 0.2), [True, True, True]),
+        ((1.0, 0.3, 0.4), [True, False, False]),
+        ((1.0, 0.0, 0.5), [True, False, False]),
+        ((0.0, 0.0, 0.0), [False, False, False]),
+        ((2.0, 0.6, -0.7), [True, True, True]),
+        ((1.0, 0.0, 0.0), [True, True, True]),
+    ]
+    for first in range(0, len(cases), contacts):
+        chosen = cases[first : first + contacts]
+        lam = np.concatenate([given for given, _ in chosen] + [[4.0]])
+        laws = [RowLaw.COULOMB] * 3 * len(chosen) + [RowLaw.BILATERAL]
+        found = holds(rows_of(laws, mu=0.5), lam)
+        assert found.tolist() == [one for _, held in chosen for one in held] + [True]
+
+
+def test_zero_targets_of_points_and_numbers():
+    world, body, _ = beam()
+    tip = pl.Effector(body, TIP)
+    np.testing.assert_allclose(tip.bound(world).measure.error(world.initial_state().q, origin(tip)), TIP, atol=1e-12)
