@@ -23,8 +23,9 @@ from benchmarks.mutate.trial import Outcome, package_is_ours, recorded, tried
 from benchmarks.soak.report import write_between
 
 TESTS = (
-    "actuators", "collision", "constraints", "control", "core", "hybrid", "materials", "mesh", "models", "record",
-    "reduced", "reduction", "solvers", "stepping", "sweep", "verification", "viewer", "world",
+    "actuators", "collision", "constraints", "control", "core", "estimation", "gradients", "gym", "hybrid",
+    "identification", "materials", "mesh", "models", "record", "reduced", "reduction", "solvers", "stepping", "sweep",
+    "verification", "viewer", "world",
 )  # fmt: skip
 """Folders of tests that run in the process of a trial; examples, documents and commands start others."""
 APART = ("test_browser.py", "test_page.py")

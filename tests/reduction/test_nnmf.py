@@ -1,11 +1,16 @@
 """Non-negative factorization: signs, normalisation, repeatability, cones that are known, ranks that grow."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
+from scipy import sparse
 
 import pliant as pl
+from pliant.core.status import Status
 from pliant.core.threads import one_blas_thread
-from pliant.reduction.hals import hals
+from pliant.reduction.hals import Factors, hals
+from pliant.reduction.nnmf import _agree, grown, pruned
 
 
 def patches(contacts=90, steps=60, runs=2, seed=0):
@@ -196,3 +201,109 @@ def test_the_objective_is_no_worse_than_that_of_scikit_learn(seed):
             ratios.append(found.error / (model.reconstruction_err_ / np.linalg.norm(S)))
     assert max(ratios) < 1.01  # minima of one matrix differ in the third digit
     assert np.exp(np.log(ratios).mean()) < 1.0
+
+
+def sparse_factors(rank, contacts=40, snapshots=60, seed=0):
+    """Factors of which each mode has contacts and times of its own."""
+    rng = np.random.default_rng(seed)
+    W, H = np.zeros((contacts, rank)), np.zeros((rank, snapshots))
+    for k in range(rank):
+        W[k::rank, k] = rng.uniform(0.5, 1.0, len(W[k::rank]))
+        H[k, k::rank] = rng.uniform(0.5, 1.0, len(H[k, k::rank])) * (k + 1)
+    return W, H
+
+
+@pytest.mark.parametrize("method", ["hals", "als"])
+def test_modes_have_unit_norm_and_the_largest_come_first(method):
+    W, H = sparse_factors(5)
+    found = pl.reduction.nnmf(W @ H, rank=5, seed=0, method=method, restarts=3, tolerance=1e-12, iterations=2000)
+    np.testing.assert_allclose(np.linalg.norm(found.basis, axis=0), 1.0, rtol=1e-12)
+    assert (found.basis >= 0.0).all()
+    assert (found.weights >= 0.0).all()
+    sizes = np.linalg.norm(found.weights, axis=1)
+    assert (np.diff(sizes) <= 0.0).all()
+    expected = np.sort(np.linalg.norm(H, axis=1) * np.linalg.norm(W, axis=0))[::-1]
+    np.testing.assert_allclose(sizes, expected, rtol=1e-4)
+    assert found.error == pytest.approx(
+        np.linalg.norm(W @ H - found.basis @ found.weights) / np.linalg.norm(W @ H), abs=1e-12
+    )
+
+
+def test_modes_that_are_not_needed_are_zero():
+    W, H = sparse_factors(2)
+    found = pl.reduction.nnmf(W @ H, rank=4, seed=0, tolerance=1e-12, iterations=500)
+    live = found.basis.any(axis=0)
+    np.testing.assert_array_equal(live, found.weights.any(axis=1))
+    assert found.error < 1e-6
+    np.testing.assert_allclose(np.linalg.norm(found.basis[:, live], axis=0), 1.0)
+
+
+@pytest.mark.parametrize(
+    ("errors", "agree"),
+    [((4.0, 4.0), True), ((4.0, 4.0 * (1 + 1.9e-3)), True), ((4.0 * (1 + 1.9e-3), 4.0), True),
+     ((4.0, 4.0 * (1 + 2.1e-3)), False), ((0.01, 0.02), False), ((4.0,), False), ((4.0, 4.0, 4.0), False)],
+)  # fmt: skip
+def test_two_starts_agree_where_their_squared_errors_differ_by_two_in_a_thousand(errors, agree):
+    assert _agree([SimpleNamespace(squared=error) for error in errors]) is agree
+
+
+def test_a_basis_grows_by_what_is_left_of_its_worst_snapshot():
+    W, H = sparse_factors(3)
+    S = W @ H
+    less = Factors(W.T[:1].copy(), H[:1].copy(), 0.0, 0, Status.CONVERGED)
+    more_W, more_H = grown(S, less, 3)
+    assert (more_W.shape, more_H.shape) == ((3, 40), (3, 60))
+    np.testing.assert_array_equal(more_W[0], W.T[0])
+    left = S - np.outer(W[:, 0], H[0])
+    worst = int((left**2).sum(axis=0).argmax())
+    np.testing.assert_allclose(more_W[1], left[:, worst], atol=1e-15)
+    np.testing.assert_array_equal(more_H[1], np.eye(60)[worst])
+    left = left - np.outer(more_W[1], more_H[1])
+    np.testing.assert_allclose(more_W[2], left[:, int((left**2).sum(axis=0).argmax())], atol=1e-15)
+
+
+def test_the_mode_that_adds_least_is_pruned():
+    """By hand: of a mode twice, one goes though it is large; else the one of the least weight."""
+    W, H = np.eye(3, 5), np.diag([3.0, 1.0, 2.0])
+    kept_W, kept_H = pruned(Factors(W, H, 0.0, 0, Status.CONVERGED))
+    np.testing.assert_array_equal(kept_W, W[[0, 2]])
+    np.testing.assert_array_equal(kept_H, H[[0, 2]])
+    double = np.vstack([W, W[:1]])
+    kept_W, kept_H = pruned(Factors(double, np.diag([3.0, 1.0, 2.0, 3.5]), 0.0, 0, Status.CONVERGED))
+    np.testing.assert_array_equal(kept_W, double[1:])
+    np.testing.assert_array_equal(kept_H, np.diag([3.0, 1.0, 2.0, 3.5])[1:])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"restarts": -1}, "restarts"), ({"restarts": True}, "restarts"), ({"restarts": 1.0}, "restarts"),
+        ({"tolerance": 0.0}, "tolerance"), ({"iterations": 0}, "iterations"), ({"rank": 3}, "rank 3 exceeds"),
+    ],
+)  # fmt: skip
+def test_options_out_of_range_are_named(options, message):
+    for S in (np.ones((2, 5)), np.ones((5, 2))):
+        with pytest.raises(pl.InputError, match=message):
+            pl.reduction.nnmf(S, **{"rank": 1, "seed": 0} | options)
+    with pytest.raises(pl.InputError, match="ranks must ascend"):
+        pl.reduction.nnmf_family(np.ones((4, 4)), ranks=[1, 1], seed=0)
+    with pytest.raises(pl.InputError, match="ranks must ascend"):
+        pl.reduction.nnmf_family(np.ones((4, 4)), ranks=[], seed=0)
+
+
+def test_a_family_of_snapshots_without_force_and_of_full_rank():
+    assert [(f.rank, f.error) for f in pl.reduction.nnmf_family(np.zeros((4, 4)), ranks=[1, 3], seed=0)] == [
+        (1, 0.0), (3, 0.0),
+    ]  # fmt: skip
+    W, H = sparse_factors(2)
+    family = list(pl.reduction.nnmf_family(W @ H, ranks=[1, 2, 3, 5], seed=0, restarts=1))
+    assert [found.rank for found in family] == [1, 2, 3, 5]
+    assert [found.basis.shape[1] for found in family] == [1, 2, 3, 5]
+    assert (np.diff([found.error for found in family]) <= 0.0).all()
+    assert family[0].error > 0.1 > 1e-3 > family[1].error
+
+
+def test_sparse_snapshots_are_those_of_their_array():
+    W, H = sparse_factors(3)
+    dense, thin = (pl.reduction.nnmf(S, rank=3, seed=1) for S in (W @ H, sparse.csr_matrix(W @ H)))
+    np.testing.assert_array_equal(dense.basis, thin.basis)

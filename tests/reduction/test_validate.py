@@ -77,3 +77,81 @@ def test_errors_are_root_mean_squares_over_those_of_the_motion():
     }  # fmt: skip
     assert {name: said.metrics()[name] for name in expected} == pytest.approx(expected)
     assert "2.5 times faster" in str(said)
+
+
+COLUMNS = {
+    "run": [0, 1, 1], "motion_error": [1e-4, 3e-4, 2e-4], "motion": [1e-3, 2e-3, 2e-3], "force_error": [0.0, 0.3, 0.4],
+    "force": [0.0, 3.0, 4.0], "penetration": [1e-6, 3e-6, 2e-6], "full_penetration": [0.0, 5e-6, 4e-6],
+    "unknown": [0, 3, 1], "rows": [2, 4, 6], "full_rows": [10, 30, 20], "imbalance": [0.1, 0.5, 0.2],
+    "fast_ms": [2.0, 1.0, 4.0], "full_ms": [3.0, 5.0, 9.0],
+}  # fmt: skip
+
+
+def said(**changes):
+    columns = {name: np.array(values) for name, values in (COLUMNS | changes).items()}
+    return Validation(targets=np.array([[1e-3, 0.0], [2e-3, 5e-4]]), **columns)
+
+
+def test_every_number_of_the_table_is_that_of_its_column():
+    """Lengths in mm, times in ms; medians of rows, times and imbalance, the largest of the others."""
+    assert said().metrics() == pytest.approx({
+        "runs": 2, "steps": 3, "motion_error": np.sqrt(14.0 / 900.0), "worst_motion_error_mm": 0.3, "worst_run": 1,
+        "largest_motion_mm": 2.0, "force_error": 0.1, "max_penetration_mm": 3e-3, "full_max_penetration_mm": 5e-3,
+        "steps_with_unknown_contacts": 2, "rows": 4.0, "full_rows": 20.0, "imbalance": 0.2, "worst_imbalance": 0.5,
+        "step_ms": 2.0, "worst_step_ms": 4.0, "full_step_ms": 5.0, "speedup": 2.5,
+    })  # fmt: skip
+    assert said(force=[0.0, 0.0, 0.0], force_error=[0.0] * 3).metrics()["force_error"] == 0.0
+
+
+def test_the_table_in_words():
+    assert str(said()).splitlines() == [
+        "held-out actuations  2 runs, 3 steps, motions to 2 mm",
+        "error of motion      12.5 % (rms), worst 0.3 mm in run 1, targets [0.002, 0.0005]",
+        "error of forces      10 % (rms of the sum over all contacts)",
+        "penetration          up to 0.003 mm; full 0.005 mm",
+        "unknown contacts     in 2 steps",
+        "rows of contacts     4 (median); full 20",
+        "out of balance       20 % of the full body's forces (median), worst 50 %",
+        "time of a step       2 ms (worst 4); full 5 ms: 2.5 times faster",
+    ]
+    slow = str(said(full_ms=[0.5, 0.5, 0.5], imbalance=[np.nan] * 3))
+    assert "4 times slower" in slow
+    assert "out of balance       not known" in slow
+    assert "1 times faster" in str(said(full_ms=[2.0] * 3))
+
+
+def test_every_run_begins_at_rest_and_is_compared_step_by_step(worlds):
+    """Against runs made by hand: distances, forces and times of each step."""
+    fast, full = worlds
+    plan = pl.reduction.Plan.of(
+        full,
+        {"actuators": ["cable 0", "cable 1"], "kinds": ["Displacement"] * 2, "targets": [[2e-3, 0.0], [0.0, 1e-3]],
+         "steps": 2},
+    )  # fmt: skip
+    stepper = pl.QuasiStatic()
+    pairs = [next(c for c in world.constraints if c.is_contact) for world in worlds]
+    found = validate(fast, full, plan, stepper=stepper)
+    np.testing.assert_array_equal(found.run, [0, 0, 1, 1])
+    np.testing.assert_array_equal(found.targets, plan.targets)
+    k = 0
+    for run in range(2):
+        states = [world.initial_state() for world in (fast, full)]
+        for step in range(2):
+            infos = []
+            for index, world in enumerate((fast, full)):
+                cables = [c.spec for c in world.constraints if isinstance(getattr(c, "spec", None), pl.Cable)]
+                amounts = plan.targets[run] * (step + 1) / 2
+                controls = {cable: pl.Displacement(x) for cable, x in zip(cables, amounts, strict=True)}
+                states[index], info = stepper(world, states[index], controls)
+                infos.append(info)
+            own, other = (state.q[0] for state in states)
+            assert found.motion_error[k] == pytest.approx(np.linalg.norm(own - other, axis=1).max(), rel=1e-9)
+            assert found.motion[k] == pytest.approx(np.linalg.norm(other - full.models[0].rest, axis=1).max(), rel=1e-9)
+            pressed_by = [abs(info.contacts(*pair.handles).forces[:, 2].sum()) for info, pair in zip(infos, pairs)]
+            assert found.force[k] == pytest.approx(pressed_by[1], abs=1e-9)
+            assert found.force_error[k] == pytest.approx(abs(pressed_by[0] - pressed_by[1]), abs=1e-9)
+            assert found.full_penetration[k] == pytest.approx(infos[1].penetration, abs=1e-12)
+            assert found.penetration[k] == pytest.approx(infos[0].penetration, abs=1e-12)
+            k += 1
+    assert (found.fast_ms > 0.0).all()
+    assert (found.full_ms < 1e5).all()

@@ -104,11 +104,11 @@ class Validation:
 
     def __str__(self) -> str:
         m = self.metrics()
-        worst = np.array2string(self.targets[int(m["worst_run"])], precision=3)
+        worst = ", ".join(f"{target:.3g}" for target in self.targets[int(m["worst_run"])])
         lines = [
             f"held-out actuations  {m['runs']} runs, {m['steps']} steps, motions to {m['largest_motion_mm']:.3g} mm",
             f"error of motion      {100 * m['motion_error']:.3g} % (rms), worst {m['worst_motion_error_mm']:.3g} mm "
-            f"in run {m['worst_run']}, targets {worst}",
+            f"in run {m['worst_run']}, targets [{worst}]",
             f"error of forces      {100 * m['force_error']:.3g} % (rms of the sum over all contacts)",
             f"penetration          up to {m['max_penetration_mm']:.3g} mm; full {m['full_max_penetration_mm']:.3g} mm",
             f"unknown contacts     in {m['steps_with_unknown_contacts']} steps",
