@@ -1,5 +1,6 @@
 """What the engine for Dask asks of Dask's client, by a double: workers, versions, the parcel, the end."""
 
+import queue
 import sys
 import warnings
 from types import SimpleNamespace
@@ -139,6 +140,21 @@ def test_a_warning_of_no_workers_comes_once():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         engine.check()
+
+
+def test_a_connection_is_waited_for_as_long_as_the_scheduler_may_take(monkeypatch):
+    waited = []
+
+    class Queue(queue.SimpleQueue):
+        def get(self, timeout):
+            waited.append(timeout)
+            return super().get(timeout=timeout)
+
+    engine = DaskCluster("host", 8786)
+    monkeypatch.setattr(engine, "_distributed", SimpleNamespace(Client=lambda address, **options: address))
+    monkeypatch.setattr(dask_cluster, "SimpleQueue", Queue)
+    assert engine._connected() == "tcp://host:8786"
+    assert waited[0] > dask_cluster._CONNECTING, "its own limit comes first"
 
 
 def test_errors_of_the_connection_are_raised_here(monkeypatch):

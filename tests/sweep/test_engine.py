@@ -88,8 +88,13 @@ def test_a_result_that_cannot_be_sent_is_the_failure_of_its_case():
                 return future
             return super().submit(job)
 
-    made = found(Broken(), 100)
+    engine = Broken()
+    made = found(engine, 100)
     assert [k for k, outcome in made.items() if outcome.error is not None] == [2]
+    assert isinstance(made[2].error, TypeError)
+    assert made[2].trace == "TypeError: cannot pickle"
+    assert "machine" in made[2].made
+    assert 2 not in engine.begun, "it is not tried again"
 
 
 def test_a_worker_that_can_compute_nothing_ends_the_sweep():

@@ -51,6 +51,7 @@ def test_a_case_names_the_file_of_its_parcel(pool):
         assert Path(path).read_bytes() == b"packed"
         assert stat.S_IMODE(os.stat(Path(path).parent).st_mode) == 0o700
         assert pool.options[0]["max_workers"] == engine.slots == 3
+        assert pool.options[0]["timeout"] >= 10, "the next sweep need not start them again"
         assert pool.options[0]["env"] == _environment()
     assert not Path(path).parent.exists()
     assert not pool.ended, "the next sweep has them at once"

@@ -152,6 +152,20 @@ def test_cases_that_are_plain_values_are_a_column(tmp_path):
     assert json.loads((tmp_path / "t.json").read_text()) == [{"case": 3, "square": 9}, {"case": 4, "square": 16}]
 
 
+@pytest.mark.parametrize("ending", ["csv", "json", "parquet"])
+@pytest.mark.parametrize("count", [1, 3])
+def test_the_table_of_the_same_sweep_is_written_again(tmp_path, ending, count):
+    path = tmp_path / f"t.{ending}"
+    for _ in range(2):
+        sweep.run(task, cases(count), table=path, **OPTIONS)
+    with pytest.raises(pl.InputError, match=r"a sweep over x, seed, not over seed, x;"):
+        sweep.run(task, [{"seed": 1, "x": 1}], table=path, **OPTIONS)
+    with pytest.raises(
+        pl.InputError, match=r"a sweep over x, seed, not over x, seed, more;|over x, seed, .*, not over"
+    ):
+        sweep.run(task, cases(count, more=1), table=path, **OPTIONS)
+
+
 def test_a_failed_case_keeps_its_place_in_a_table_of_text(tmp_path):
     with pytest.raises(sweep.SweepError):
         sweep.run(task, cases(4, fails=True), table=tmp_path / "t.json", **OPTIONS)

@@ -239,7 +239,7 @@ def test_a_rod_is_pushed_along_itself_and_turned_about_its_axis():
     """Its supports hold frames; the values of both sliders arrive in the one they belong to."""
     scene = pl.Scene()
     material = {"section": pl.sections.Circle(0.002), "young": 1e7, "poisson": 0.4, "density": 1000.0}
-    rod = scene.add(pl.Rod(0.3, 4, base="free", **material))
+    rod = scene.add(pl.Rod(0.3, 4, base="free", position=(1, 2, -3), **material))
     base = scene.add(pl.Support(rod, [0], rotation=(0, 0, 0)))
     (r,) = world_ranges(scene.compile())
     assert r.handle is base

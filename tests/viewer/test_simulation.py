@@ -10,6 +10,7 @@ from pliant.viewer import simulation as module
 from pliant.viewer.contents import SceneContents
 from pliant.viewer.frame import Frame
 from pliant.viewer.inputs import scalar
+from pliant.viewer.shortcuts import Shortcuts
 from pliant.viewer.simulation import LARGEST_LAG, READ_SECONDS, SPEEDS, STEPS, LiveSimulation
 from pliant.viewer.subject import AUTOMATIC, SLIDERS, TARGET, FinishedError, Handle
 
@@ -345,6 +346,45 @@ def test_another_subject_is_built_once_and_errors_leave_the_present_one(live, mo
     assert not viewer._message.visible
     assert viewer.dt.value == "10 ms", "where the usual step of the subject is not offered"
     assert (viewer.mode.options, viewer.mode.visible) == ((AUTOMATIC,), False)
+
+
+def test_every_key_does_what_its_button_does(live, monkeypatch):
+    keys = {}
+    monkeypatch.setattr(Shortcuts, "add", lambda self, key, text, act, **options: keys.update({key: act}))
+    viewer, subject, _ = live()
+    assert {"N", "Z", "J", "K", "M", "R", "V", "P", "F", "T", "C", "L"} <= set(keys)
+    done = []
+    for name in ("step", "reset", "fit"):
+        monkeypatch.setattr(viewer, name, lambda *_, name=name: done.append(name))
+    for name in ("record_or_keep", "replay"):
+        monkeypatch.setattr(viewer.recording_panel, name, lambda *given, name=name: done.append((name, *given)))
+    for key in ("N", "Z", "R", "V"):
+        keys[key](None)
+    assert done == ["step", "reset", ("record_or_keep",), ("replay", True)]
+    for mode in (*subject.modes[1:], subject.modes[0]):
+        keys["M"](None)
+        assert viewer.mode.value == mode
+    keys["P"](None)
+    assert viewer.playing
+    keys["P"](None)
+    assert not viewer.playing
+    dark, through, color = viewer.dark, viewer.appearance.see_through.value, viewer.appearance.mode.value
+    for key in ("L", "T", "C"):
+        keys[key](None)
+    assert (viewer.dark, viewer.appearance.see_through.value) == (not dark, not through)
+    assert viewer.appearance.mode.value == color, "there is one colour mode"
+
+
+def test_buttons_of_the_panel(live):
+    """Step and Reset, the drive, and the speed say what they do to the simulation."""
+    viewer, _, _ = live()
+    viewer._playing = True
+    viewer.step()
+    assert (viewer._steps, viewer.playing) == (1, False)
+    viewer.reset()
+    assert viewer._reset
+    assert (viewer.speed.value, viewer.speed.options, viewer._speed) == ("1×", SPEEDS, 1.0)
+    assert all(thread.daemon for thread in viewer._threads), "none keeps the program from ending"
 
 
 def test_the_panel_is_ordered_from_driving_to_saving(live, monkeypatch):
