@@ -1,10 +1,14 @@
 """The error of an inverse at equilibrium, against forward solves that know nothing of the inverse."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 import pliant as pl
+from pliant.control.equilibrium import EquilibriumWatch, commanded
 from pliant.core.errors import InputError
+from pliant.core.status import Status
 
 MESH = pl.mesh.box((0.2, 0.03, 0.03), (10, 2, 2))
 CLAMP = pl.regions.plane(axis="x", at=0.0)
@@ -179,3 +183,84 @@ def test_what_a_tolerance_refuses():
         pl.ImplicitEuler(0.01, solver=pl.Inverse([tip], cables, tolerance=1e-4))
     with pytest.raises(InputError, match="tolerance"):
         pl.Inverse([tip], cables, tolerance=0.0)
+
+
+class Reported:
+    """A step whose effectors settle elsewhere than it reports."""
+
+    status, residual = Status.FIXED_ITERATIONS, 1.0
+
+    def __init__(self, reported, settled):
+        self.reported, self.settled, self.asked = reported, settled, []
+
+    def error(self, effector):
+        return self.reported[effector.name]
+
+    def equilibrium_error(self, effector):
+        self.asked.append(effector.name)
+        if isinstance(self.settled[effector.name], Exception):
+            raise self.settled[effector.name]
+        return self.settled[effector.name]
+
+
+def watched(*names, tolerance=1e-3):
+    effectors = [SimpleNamespace(name=name, tolerance=tolerance) for name in names]
+    return SimpleNamespace(session=SimpleNamespace(inverse=SimpleNamespace(effectors=effectors)))
+
+
+def test_the_equilibrium_is_compared_ever_more_rarely_until_it_warns():
+    """At the 1st, 2nd, 4th, 8th and 16th step that was cut off, balanced ones apart; once warned, never again."""
+    watch, report, seen = EquilibriumWatch(), watched("tip"), []
+    for step in range(1, 21):
+        info = Reported({"tip": 0.01}, {"tip": 0.0105})
+        assert watch.warnings(report, info) == ()
+        if info.asked:
+            seen.append(step)
+    assert seen == [1, 2, 4, 8, 16]
+    converged = Reported({"tip": 0.01}, {"tip": 0.5})
+    converged.status = Status.CONVERGED
+    balanced = Reported({"tip": 0.01}, {"tip": 0.5})
+    balanced.residual = 1e-3
+    for info in (converged, balanced):
+        watch = EquilibriumWatch()
+        assert watch.warnings(report, info) == ()
+        assert not info.asked
+
+
+@pytest.mark.parametrize(("reported", "settled", "said"), [
+    (0.01, 0.0111, True), (0.01, 0.0109, False), (0.01, 0.0089, True), (0.01, 0.0091, False), (0.0, 0.0, False),
+])  # fmt: skip
+def test_a_warning_names_effectors_that_settle_elsewhere_by_more_than_their_tolerance(reported, settled, said):
+    watch, report = EquilibriumWatch(), watched("tip", "hand")
+    info = Reported({"tip": reported, "hand": 0.2}, {"tip": settled, "hand": 0.2})
+    texts = watch.warnings(report, info)
+    assert len(texts) == said
+    if said:
+        assert f"'tip' is reported {reported:.3g} from its target" in texts[0]
+        assert f"it settles {settled:.3g} from it, more than its tolerance 0.001" in texts[0]
+        again = Reported({"tip": 0.0, "hand": 0.0}, {"tip": 1.0, "hand": 1.0})
+        for _ in range(5):
+            assert watch.warnings(report, again) == ()
+        assert not again.asked, "a warning is given once"
+
+
+def test_an_equilibrium_that_is_not_found_is_a_warning():
+    watch, report = EquilibriumWatch(), watched("tip", "hand")
+    lost = pl.ConvergenceError("no equilibrium was found")
+    info = Reported({"tip": 0.25, "hand": 0.1}, {"tip": lost, "hand": lost})
+    (text,) = watch.warnings(report, info)
+    assert text == "'tip' is reported 0.25 from its target, but no equilibrium was found"
+
+
+@pytest.mark.parametrize("hold", ["displacement", "force"])
+def test_held_actuation_is_brought_into_its_limits(hold):
+    """By a rounding beyond them; the kind of the command is the one that is held."""
+    mesh = pl.mesh.box((0.1, 0.02, 0.02), (5, 1, 1))
+    body = pl.Volume(mesh, pl.materials.Corotated(young=1e5, poisson=0.4, density=1e3))
+    cable = pl.Cable(body, [(0.0, 0.01, 0.01), (0.1, 0.01, 0.01)], min_force=0.5, max_force=3.0, max_displacement=0.02)
+    for displacement, force, held in (
+        (0.01, 2.0, (0.01, 2.0)), (0.02 + 1e-12, 3.0 + 1e-9, (0.02, 3.0)), (0.01, 0.5 - 1e-9, (0.01, 0.5)),
+    ):  # fmt: skip
+        value = commanded(cable, displacement, force, hold)
+        assert isinstance(value, pl.Force if hold == "force" else pl.Displacement)
+        assert value.value == held[hold == "force"]

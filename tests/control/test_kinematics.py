@@ -185,6 +185,8 @@ def test_rows_hold_by_their_law_and_force():
     found = holds(rows_of(laws), np.array([0.0, 2.0, 1e-10, -3.0, 0.0, 5.0]))
     assert found.tolist() == [True, True, False, True, False, False]
     assert not holds(rows_of(laws[1:]), np.zeros(5)).any()
+    pulled = holds(rows_of([RowLaw.BOUNDED] * 3), np.array([-3.0, -1e-10, -1e-8]))
+    assert pulled.tolist() == [True, False, True], "the largest force may be a negative one"
 
 
 @pytest.mark.parametrize("contacts", [1, 3])

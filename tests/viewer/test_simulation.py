@@ -247,65 +247,45 @@ def test_a_subject_without_time_rests_where_it_has_arrived(live):
     assert "real time" not in viewer._strip.content
 
 
+def run_loop(viewer, turns):
+    """The loop of the thread that steps, ended when `turns(ready)` says so."""
+
+    class Wake:
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *error):
+            pass
+
+        def wait_for(self, ready):
+            if turns(ready):
+                viewer._ended.set()
+
+        def notify_all(self):
+            pass
+
+    real, viewer._wake, viewer._sleep_until = viewer._wake, Wake(), lambda due: None
+    viewer._step_on()
+    viewer._wake = real
+    viewer._ended.clear()
+
+
 def test_steps_and_resets_that_were_asked_for_are_made_once(live):
     viewer, subject, _ = live()
     for _ in range(3):
         viewer.step()
     viewer.reset()
-    asked = iter([False] * 4 + [True])
-
-    class Wake:
-        """Lets the loop go round while something is asked for; then the studio ends."""
-
-        def __enter__(self):
-            return self
-
-        def __exit__(self, *error):
-            pass
-
-        def wait_for(self, ready):
-            if not ready():
-                viewer._ended.set()
-            assert not next(asked), "goes on though nothing is asked for"
-
-        def notify_all(self):
-            pass
-
-    real, viewer._wake = viewer._wake, Wake()
-    viewer._step_on()
-    viewer._wake = real
-    viewer._ended.clear()
+    run_loop(viewer, lambda ready: not ready())
     assert subject.steps == [0.005] * 3
     assert subject.time == pytest.approx(0.015), "the reset came first"
     assert not viewer.playing
 
 
-def test_the_end_and_failures_are_told(live, capsys):
+def test_the_end_and_failures_are_told(live):
     viewer, subject, _ = live()
-    subject.end = 2
-    viewer._playing = True
+    subject.end, viewer._playing = 2, True
     turns = iter(range(3))
-    viewer._sleep_until = lambda due: None
-    real = viewer._wake
-
-    class Wake:
-        def __enter__(self):
-            return self
-
-        def __exit__(self, *error):
-            pass
-
-        def wait_for(self, ready):
-            if next(turns, None) is None:
-                viewer._ended.set()
-
-        def notify_all(self):
-            pass
-
-    viewer._wake = Wake()
-    viewer._step_on()
-    viewer._wake = real
-    viewer._ended.clear()
+    run_loop(viewer, lambda ready: next(turns, None) is None)
     assert len(subject.steps) == 2
     assert not viewer.playing
     assert viewer.error is None, "an end is no error"
