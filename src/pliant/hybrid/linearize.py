@@ -202,14 +202,16 @@ def equilibrium(
     q, u = q.copy(), u.copy()
     for _ in range(60):
         residual = _static_residual(dynamics, q, u, lam)
-        scale = max(float(np.abs(equations.force(q, zero, u)).max()), 1e-300)
-        if np.abs(residual[:n]).max() <= tolerance * scale and np.abs(residual[n:]).max(initial=0.0) <= tolerance:
-            return q, u, lam
         J = np.empty((len(residual), n))
         for column in range(n):
             x = q.astype(complex)
             x[column] += 1j * _STEP
             J[:, column] = _static_residual(dynamics, x, u, lam).imag / _STEP
+        # where no constraint acts, what is applied vanishes too: then the largest force is that of the displacements
+        largest = np.maximum(np.abs(equations.force(q, zero, u)), np.abs(J[:n]) @ np.abs(q)).max()
+        scale = max(float(largest), 1e-300)
+        if np.abs(residual[:n]).max() <= tolerance * scale and np.abs(residual[n:]).max(initial=0.0) <= tolerance:
+            return q, u, lam
         _, F, _ = dynamics.assemble(q, zero) if dynamics.normal_count else (None, np.zeros((0, n)), None)
         blocks = [J, np.vstack([-F.T, np.zeros((len(residual) - n, len(lam)))])]
         if solve_inputs:
