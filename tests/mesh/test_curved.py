@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from pliant.core.errors import InputError
-from pliant.mesh import cylinder, mesh_report, shell, sphere, tube
+from pliant.core.errors import InputError, MeshError
+from pliant.mesh import Mesh, cylinder, mesh_report, shell, sphere, tube
 
 ELEMENT_NAMES = ("tet4", "tet10", "hex8")
 MAKERS = {
@@ -111,3 +111,26 @@ def test_edges_inside_a_quadratic_cylinder_stay_straight():
     outside = (np.linalg.norm(mesh.points[ends][..., :2], axis=2) > 0.01 * (1 - 1e-9)).all(axis=1)
     assert 20 < outside.sum() < len(ends)
     np.testing.assert_allclose(middles[~outside], mesh.points[ends[~outside]].mean(axis=1), atol=1e-15)
+
+
+@pytest.mark.parametrize("scale", [1e-4, 1.0, 1e3])
+def test_flat_cells_are_flat_at_any_scale(scale):
+    """A sliver is refused, and a cell a thousand times as thick taken, whatever the unit of length."""
+    cell = np.array([[0, 1, 2, 3]])
+    for height, good in ((1e-14, False), (1e-3, True)):
+        points = scale * np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, height]])
+        if good:
+            assert Mesh(points, cell, "tet4").cell_count == 1
+        else:
+            with pytest.raises(MeshError):
+                Mesh(points, cell, "tet4")
+
+
+@pytest.mark.parametrize(
+    "make", [lambda a, b: tube(a, b, 0.1, cells=(1, 8, 1)), lambda a, b: shell(a, b, cells=(1, 1))]
+)
+def test_walls_have_a_thickness(make):
+    for inner, outer in ((0.02, 0.02), (0.03, 0.02)):
+        with pytest.raises(InputError, match=r"inner_radius .* must be smaller than outer_radius"):
+            make(inner, outer)
+    assert make(0.0199, 0.02).cell_count > 0
