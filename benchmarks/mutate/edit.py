@@ -28,9 +28,6 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "reduction": ("reduction/", "reduced/"),
     "viewer": ("viewer/inputs.py", "viewer/panel.py", "viewer/simulation.py", "viewer/dragging.py", "viewer/driver.py"),
     "units": ("core/units.py", "core/checks.py", "core/arrays.py", "mesh/curved.py", "mesh/mesh.py"),
-    "estimation": ("estimation/",),
-    "identification": ("identification/",),
-    "gym": ("gym/",),
 }
 """Files of `src/pliant` in which mutations are drawn, by the room of the table."""
 
