@@ -147,15 +147,14 @@ def test_a_plate_thinner_than_its_motion_pushes_a_body():
 
 
 @pytest.mark.filterwarnings("ignore::pliant.PliantWarning")
-@pytest.mark.parametrize("seed", [1, 21, 119])
+@pytest.mark.parametrize("seed", [1, 21, 51, 59, 63, 119, 284])
 def test_nothing_leaves_a_thin_container(seed):
-    """Seeds whose speculative contacts contradict each other, or that turn by more than half a turn in a step.
-
-    Their bounces amplify rounding: on some machines a step ends in the error that says what would pass, as in 3 of 60
-    scenes of the survey. Nothing is outside afterwards without a word.
+    """Seeds whose speculative contacts contradict each other, that turn by more than half a turn in a step, whose
+    corners slide in a face that they entered a little, whose last contact was another wall, or whose walls are thinner
+    than the margin.
     """
     found, name = passes_through(seed)
-    assert found is None or "would pass through each other" in found, (name, found)
+    assert found is None, (name, found)
 
 
 def test_the_check_tells_inside_from_outside():

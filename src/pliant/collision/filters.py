@@ -68,10 +68,13 @@ class Arrays(NamedTuple):
 
 
 class History(NamedTuple):
-    """Contacts of the last step for kernels: ascending `keys` (m,) and their `normals` (m, 3)."""
+    """Contacts of the last step for kernels: ascending `keys` (m,), their `normals` (m, 3), and the `faces` (m,) of
+    contacts of vertices, −1 where there is none.
+    """
 
     keys: IndexArray
     normals: FloatArray
+    faces: IntArray
 
 
 def arrays_of(pose: Pose) -> Arrays:

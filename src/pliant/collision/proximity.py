@@ -25,7 +25,7 @@ from pliant.core.errors import InputError
 from pliant.core.types import FloatArray, IntArray
 
 _NONE = ContactSet.empty(0, 0)
-_NO_HISTORY = History(_NONE.key, _NONE.normal)
+_NO_HISTORY = History(_NONE.key, _NONE.normal, _NONE.face)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -187,8 +187,8 @@ def bases_of(pair: int) -> Bases:
 
 
 def history_of(previous: ContactSet | None) -> History:
-    """Keys and normals of the last step's contacts for kernels, none where there is no last step."""
-    return _NO_HISTORY if previous is None else History(previous.key, previous.normal)
+    """Keys, normals and faces of the last step's contacts for kernels, none where there is no last step."""
+    return _NO_HISTORY if previous is None else History(previous.key, previous.normal, previous.face)
 
 
 def _has_edges(history: History, base: int) -> bool:

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from pliant.collision.broad.normals import face_normals
 from pliant.collision.broad.notches import beside_notches
 from pliant.collision.broad.tree import LEAF, Bounds, median_order, refit
+from pliant.collision.continuous.walls import thinnest_wall
 from pliant.core.arrays import frozen
 from pliant.core.checks import finite_array
 from pliant.core.errors import InputError, MeshError
@@ -98,6 +99,14 @@ class CollisionSurface:
         return cast(BoolArray, frozen((self.edge_triangles[:, 1] >= 0) & (ways[:, 0] != ways[:, 1])))
 
     @cached_property
+    def opposite_corners(self) -> IntArray:
+        """Corners of the triangles of an edge that are not its ends, (e, 2); −1 where there is no triangle."""
+        corners = self.triangles[self.edge_triangles]
+        is_end = (corners[..., None] == self.edges[:, None, None]).any(axis=-1)
+        opposite = np.where(is_end, -1, corners).max(axis=-1)
+        return cast(IntArray, frozen(np.where(self.edge_triangles >= 0, opposite, -1).astype(np.int32)))
+
+    @cached_property
     def taking_part_edges(self) -> IntArray:
         """Edges of the triangles that take part, ascending."""
         return cast(IntArray, frozen(np.unique(self.triangle_edges[self.order]).astype(np.int32)))
@@ -112,6 +121,11 @@ class CollisionSurface:
         """Length of the longest edge at rest, m."""
         ends = self.rest[self.edges]
         return float(np.linalg.norm(ends[:, 0] - ends[:, 1], axis=1).max(initial=0.0))
+
+    @cached_property
+    def wall(self) -> float:
+        """Thickness of the thinnest wall at rest, m; inf without."""
+        return thinnest_wall(self.rest, self.triangles, self.rest_normals)
 
     @classmethod
     def build(cls, triangles: Any, rest: Any, *, region: Any = None) -> CollisionSurface:

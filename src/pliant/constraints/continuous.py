@@ -22,6 +22,8 @@ from pliant.core.types import BoolArray, FloatArray, IndexArray, IntArray
 
 TOLERANCE = 0.1
 """Depth at which a crossing counts, as a fraction of the margin: at most 2.5 % of the thickness of a body."""
+_OF_WALL = 0.08
+"""Most of this depth as a fraction of the thinnest wall: five times as deep is nearer to the side that was entered."""
 _MOST_PIECES = 64
 """Most parts of a motion; a body that turns so fast that it needs more is cut into shorter steps where it hits."""
 _CONVEX = (Plane, Sphere, Capsule, Cylinder, Box)
@@ -29,7 +31,7 @@ _CONVEX = (Plane, Sphere, Capsule, Cylinder, Box)
 
 def crossing_time(pair: ContactPair, view: RowView) -> float:
     """Fraction of the step that ended at `view` at which the sides of `pair` first cross; inf where they do not."""
-    tolerance = TOLERANCE * pair.margin
+    tolerance = min(TOLERANCE * pair.margin, _OF_WALL * min(_wall(pair.a), _wall(pair.b)))
     paths = [Path(side, view) for side in ((pair.a,) if pair.a is pair.b else (pair.a, pair.b))]
     count = max(path.pieces(tolerance) for path in paths)
     for k in range(count):
@@ -38,6 +40,12 @@ def crossing_time(pair: ContactPair, view: RowView) -> float:
         if time < np.inf:
             return float(at[0] + time * (at[1] - at[0]))
     return np.inf
+
+
+def _wall(side: Collider) -> float:
+    """Thickness of the thinnest wall of a collider, m."""
+    surfaces = [each for each in (side.surface, side.facets) if each is not None and each.closed]
+    return min((each.wall for each in surfaces), default=np.inf)
 
 
 class Path:
@@ -93,7 +101,7 @@ class Path:
         mean = normal[beside[:, 0]] + np.where(beside[:, 1:] >= 0, normal[beside[:, 1]], 0.0)
         mean /= np.maximum(np.linalg.norm(mean, axis=1, keepdims=True), 1e-300)
         faces, lines = surface.triangles[surface.order], surface.edges[edges]
-        return Moving(start, end, self.points(1.0), faces, lines, mean, surface.nodes)
+        return Moving(start, end, faces, lines, mean, surface.opposite_corners[edges], surface.nodes)
 
 
 def _crossing(pair: ContactPair, a: Path, b: Path, at: tuple[float, float], tolerance: float) -> float:

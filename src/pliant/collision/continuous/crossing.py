@@ -2,8 +2,8 @@
 
 A vertex at x(τ) crosses a face with corners y(τ) where the volume V(τ) = (x − y₀)·(y₁ − y₀) × (y₂ − y₀), a cubic in τ,
 changes its sign while the foot is inside the face; two edges cross likewise. The plane is moved into its solid by the
-tolerance: bodies that rest on each other do not cross. A crossing counts where the motion also ends behind the plane:
-what comes back within the step did not pass.
+tolerance: bodies that rest on each other do not cross. A crossing counts where the straight piece of motion also
+ends behind the plane. Two edges cross only as ridges: where both are on the outside of the other's faces.
 
 Reference: X. Provot, "Collision and self-collision handling in cloth model dedicated to design garments", 1997.
 """
@@ -25,22 +25,30 @@ _SIDE = 0.05
 """Product of a crossing direction with the normals beside two edges above which it tells inside from outside."""
 _DEEPEST = 5.0
 """Multiple of the tolerance beyond which a feature that begins behind a plane belongs to another side of the solid."""
+_SLACK = 0.25
+"""Sine up to which the faces beside two edges may rise over the plane between these: that of `ProximityOptions.facing`,
+so that edges that cross have a contact. Beyond it one of them is no ridge there: what it shows is a corner that slides
+behind a face.
+"""
+_DEEPER = 0.1
+"""Fraction of what is left to the deepest by which a feature that begins behind a plane may go deeper: planes turn
+within a part of a step, so that some do, and shorter parts turn them by the less."""
 _PARALLEL = 1e-6
 """Sine of the angle of two edges below which they are parallel: their vertices cross faces instead."""
 
 
 class Moving(NamedTuple):
-    """A surface on a straight motion: points at the `start` and at the `end` (n, 3) m of it, and at the `final` time of
-    the step; triangles (t, 3) and edges (e, 2) that take part, mean unit normals (e, 3) beside the edges at the start,
-    and the vertices `nodes` (k,) that take part.
+    """A surface on a straight motion: points at the `start` and at the `end` (n, 3) m of it; triangles (t, 3) and edges
+    (e, 2) that take part, mean unit normals (e, 3) beside the edges at the start, the corners (e, 2) of the triangles
+    `beside` them that are not theirs, and the vertices `nodes` (k,) that take part.
     """
 
     start: FloatArray
     end: FloatArray
-    final: FloatArray
     triangles: IntArray
     edges: IntArray
     edge_normals: FloatArray
+    beside: IntArray
     nodes: IntArray
 
 
@@ -71,7 +79,7 @@ def first_crossing(a: Moving, b: Moving, tolerance: float, rest: AtRest | None =
 def _vertices_with_faces(a: Moving, b: Moving, tolerance: float, rest: AtRest | None) -> float:
     vertices, faces = a.nodes[:, None], b.triangles
     first = np.inf
-    for i, j in near_boxes(_boxes(a, vertices), _boxes(b, faces), tolerance):
+    for i, j in near_boxes(_boxes(a, vertices), _boxes(b, faces), _DEEPEST * tolerance):
         node, corners = vertices[i, 0], faces[j]
         if rest is not None:
             apart = rest.apart(node[:, None], corners)
@@ -86,7 +94,7 @@ def _vertices_with_faces(a: Moving, b: Moving, tolerance: float, rest: AtRest | 
         cubic = _volume(w, u, v)
         allowed = _allowed(cubic[:, 0], area, tolerance)
         cubic[:, 0] += allowed * area
-        last = a.final[node], b.final[corners]
+        last = a.end[node], b.end[corners]
         n = np.cross(last[1][:, 1] - last[1][:, 0], last[1][:, 2] - last[1][:, 0])
         ends_behind = np.einsum("mi,mi->m", last[0] - last[1][:, 0], n) < -allowed * np.linalg.norm(n, axis=1)
         for m, time in _falls(cubic, ends_behind & (cubic[:, 0] >= 0.0) & (area > 0.0)):
@@ -104,7 +112,7 @@ def _vertices_with_faces(a: Moving, b: Moving, tolerance: float, rest: AtRest | 
 
 def _edges_with_edges(a: Moving, b: Moving, tolerance: float, rest: AtRest | None) -> float:
     first = np.inf
-    for i, j in near_boxes(_boxes(a, a.edges), _boxes(b, b.edges), tolerance):
+    for i, j in near_boxes(_boxes(a, a.edges), _boxes(b, b.edges), _DEEPEST * tolerance):
         if rest is not None:
             i, j = i[i < j], j[i < j]
             apart = rest.apart(a.edges[i], b.edges[j])
@@ -126,20 +134,25 @@ def _edges_with_edges(a: Moving, b: Moving, tolerance: float, rest: AtRest | Non
         usable = (size > _PARALLEL * long) & (known | (np.abs(height) > tolerance * size))
         allowed = _allowed(cubic[:, 0], size, tolerance)
         cubic[:, 0] += allowed * size
-        final = [each.final[each.edges[k]] for each, k in ((a, i), (b, j))]
+        final = [each.end[each.edges[k]] for each, k in ((a, i), (b, j))]
         n = side[:, None] * np.cross(final[0][:, 1] - final[0][:, 0], final[1][:, 1] - final[1][:, 0])
         last = np.einsum("mi,mi->m", n, final[0][:, 0] - final[1][:, 0])
         ends_behind = last < -allowed * np.linalg.norm(n, axis=1)
         for m, time in _falls(cubic, usable & ends_behind & (cubic[:, 0] >= 0.0)):
-            if time < first and _cross(*(part[0][m] + time * part[1][m] for part in (w, u, v))):
+            if time >= first:
+                continue
+            apart, one, two = (part[0][m] + time * part[1][m] for part in (w, u, v))
+            n = side[m] * np.cross(one, two)
+            if _cross(apart, one, two) and _is_ridge(a, i[m], one, n, time) and _is_ridge(b, j[m], two, -n, time):
                 first = time
     return first
 
 
 def _allowed(volume: FloatArray, size: FloatArray, tolerance: float) -> FloatArray:
-    """Depths (m,) m at which pairs cross: those that begin deeper than the tolerance may go a little deeper still."""
+    """Depths (m,) m at which pairs cross: those that begin deep may go deeper still, by less the deeper they are."""
     depth = -volume / np.maximum(size, 1e-300)
-    allowed: FloatArray = np.clip(depth + 0.5 * tolerance, tolerance, _DEEPEST * tolerance)
+    deepest = _DEEPEST * tolerance
+    allowed: FloatArray = np.clip(depth + _DEEPER * (deepest - depth), tolerance, deepest)
     return allowed
 
 
@@ -151,6 +164,16 @@ def _cross(w: FloatArray, u: FloatArray, v: FloatArray) -> bool:
         return False
     s, t = -float(np.cross(w, v) @ n) / squared, -float(np.cross(w, u) @ n) / squared
     return min(s, t) >= -_INFLATED and max(s, t) <= 1.0 + _INFLATED
+
+
+def _is_ridge(side: Moving, edge: int, along: FloatArray, n: FloatArray, time: float) -> bool:
+    """Whether the faces beside an edge with the direction `along` extend to the side of `n` at `time`."""
+    end, corners = side.edges[edge, 0], side.beside[edge]
+    first, last = side.start[corners] - side.start[end], side.end[corners] - side.end[end]
+    d = first + time * (last - first)
+    d -= np.outer(d @ along / max(float(along @ along), 1e-300), along)
+    limit = -_SLACK * np.linalg.norm(d, axis=1) * float(np.linalg.norm(n))
+    return bool(((d @ n >= limit) | (corners < 0)).all())
 
 
 def _volume(

@@ -57,7 +57,7 @@ def contacts_among(
     """
     same = limits.same
     faces = vertex_face_contacts(vertices, a, b, limits, history, bases.vertices)
-    flipped = History(history.keys, -history.normals)
+    flipped = History(history.keys, -history.normals, history.faces)
     back = vertex_face_contacts(others, b, a, limits, flipped, bases.others)
     faces, twins = without_twins(faces, faces if same else back, same)
     back = back if same else twins

@@ -38,6 +38,8 @@ _LASTS = 0.5
 """A contact of the last step needs no other sign that it is one while its normal turns by less than 60 degrees."""
 _STRAIGHT = 0.99
 """A direction is that of a normal above this product of the two: 8 degrees."""
+_ABOVE = 0.5
+"""A point is in front of a face where its direction from there is within 60 degrees of the normal."""
 INSET = 1e-4
 """Fraction of the margin by which a point is moved into its own body before it is looked for in the other one: points
 on the surface of both then tell whether the two solids overlap or touch."""
@@ -174,7 +176,9 @@ def _search(
         if not opposes and (same or gap < 0.0 or not is_extreme(x, vertex, ring_start, ring, n0, n1, n2)):
             continue
         if gap < 0.0 and last >= 0 and turned <= 0.0:
-            continue
+            if not _is_apart(x, vertex, y, corners, normals_b, history.faces[last], face):
+                continue
+            last = -1
         if same:
             near_at_rest = rest_distance < rest_reach or touches(ring_start, ring, vertex, i, j, k)
             lasts = last >= 0 and turned >= _LASTS
@@ -213,6 +217,31 @@ def _search(
             if side[vertex] > 0:
                 continue
         squared[vertex], nearest[vertex] = min(distance, squared[vertex]), face
+
+
+@inline
+def _is_apart(
+    x: FloatArray, vertex: int, y: FloatArray, corners: IntArray, normals: FloatArray, last: int, face: int
+) -> bool:
+    """Whether `face` is not the far side of a wall whose near side is the `last` face that the vertex met: the vertex
+    is in front of that one, or `face` rises over its plane, as the next wall in a corner does.
+    """
+    if last < 0 or last >= len(corners):
+        return False
+    i, j, k = corners[last, 0], corners[last, 1], corners[last, 2]
+    n0, n1, n2 = normals[last, 0], normals[last, 1], normals[last, 2]
+    _, _, squared = triangle_weights(x, vertex, y, i, j, k)
+    if dot(x[vertex, 0] - y[i, 0], x[vertex, 1] - y[i, 1], x[vertex, 2] - y[i, 2], n0, n1, n2) > _ABOVE * np.sqrt(
+        squared
+    ):
+        return True
+    for corner in range(3):
+        q = corners[face, corner]
+        height = dot(y[q, 0] - y[i, 0], y[q, 1] - y[i, 1], y[q, 2] - y[i, 2], n0, n1, n2)
+        d0, d1, d2 = y[q, 0] - x[vertex, 0], y[q, 1] - x[vertex, 1], y[q, 2] - x[vertex, 2]
+        if height > _ABOVE * np.sqrt(dot(d0, d1, d2, d0, d1, d2)):
+            return True
+    return False
 
 
 @inline
