@@ -27,7 +27,8 @@ def moving(surface, start, end):
     normals /= np.linalg.norm(normals, axis=1)[:, None]
     mean = normals[surface.edge_triangles].sum(axis=1)
     mean /= np.linalg.norm(mean, axis=1)[:, None]
-    return Moving(start, end, surface.triangles, surface.edges, mean, surface.opposite_corners, surface.nodes)
+    around = surface.ring_start, surface.ring
+    return Moving(start, end, surface.triangles, surface.edges, mean, surface.opposite_corners, surface.nodes, *around)
 
 
 def crossing(below, above, shift, lift):
@@ -53,6 +54,20 @@ def test_a_corner_that_slides_in_a_face_crosses_no_edge_of_it():
         assert np.isinf(crossing(floor, tip, shift, lift)), (depth, lift, shift)
         shift[2] = -0.002
         assert crossing(floor, tip, shift, lift) < 0.3
+
+
+def test_a_face_that_passes_over_a_pit_does_not_cross_its_bottom():
+    """A cube slides along the corner of a hollow one, 0.1 mm deep: its front passes a node of the concave edge, farther
+    behind it in the end than any penetration.
+    """
+    hollow, _ = container()
+    points = hollow.points + 0.0
+    room = CollisionSurface.build(hollow.surface().triangles, points), points
+    corner = points.min(axis=0) + 0.002
+    cube = box((0.01,) * 3)
+    lift = corner + 0.005 - 0.7 * TOLERANCE + np.array([0.0, 0.006, 0.0])
+    assert np.isinf(crossing(room, cube, np.array([0.0, 0.01, 0.0]), lift))
+    assert crossing(room, cube, np.array([0.0, 0.01, -0.001]), lift) < 0.2
 
 
 def test_edges_of_ridges_cross():

@@ -100,8 +100,10 @@ class Path:
         beside = surface.edge_triangles[edges]
         mean = normal[beside[:, 0]] + np.where(beside[:, 1:] >= 0, normal[beside[:, 1]], 0.0)
         mean /= np.maximum(np.linalg.norm(mean, axis=1, keepdims=True), 1e-300)
-        faces, lines = surface.triangles[surface.order], surface.edges[edges]
-        return Moving(start, end, faces, lines, mean, surface.opposite_corners[edges], surface.nodes)
+        return Moving(
+            start, end, surface.triangles[surface.order], surface.edges[edges], mean, surface.opposite_corners[edges],
+            surface.nodes, surface.ring_start, surface.ring,
+        )  # fmt: skip
 
 
 def _crossing(pair: ContactPair, a: Path, b: Path, at: tuple[float, float], tolerance: float) -> float:

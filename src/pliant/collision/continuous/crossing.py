@@ -3,7 +3,8 @@
 A vertex at x(τ) crosses a face with corners y(τ) where the volume V(τ) = (x − y₀)·(y₁ − y₀) × (y₂ − y₀), a cubic in τ,
 changes its sign while the foot is inside the face; two edges cross likewise. The plane is moved into its solid by the
 tolerance: bodies that rest on each other do not cross. A crossing counts where the straight piece of motion also
-ends behind the plane. Two edges cross only as ridges: where both are on the outside of the other's faces.
+ends behind the plane. A vertex crosses only as a tip and an edge as a ridge, behind which their own faces extend: what
+else crosses entered with another feature before.
 
 Reference: X. Provot, "Collision and self-collision handling in cloth model dedicated to design garments", 1997.
 """
@@ -26,9 +27,9 @@ _SIDE = 0.05
 _DEEPEST = 5.0
 """Multiple of the tolerance beyond which a feature that begins behind a plane belongs to another side of the solid."""
 _SLACK = 0.25
-"""Sine up to which the faces beside two edges may rise over the plane between these: that of `ProximityOptions.facing`,
-so that edges that cross have a contact. Beyond it one of them is no ridge there: what it shows is a corner that slides
-behind a face.
+"""Sine up to which what is around a vertex or an edge may rise over the plane that it crosses: that of
+`ProximityOptions.facing`, so that what crosses has a contact. Beyond it the feature is no tip or ridge there: a corner
+slides behind a face, or a face passes over the bottom of a pit.
 """
 _DEEPER = 0.1
 """Fraction of what is left to the deepest by which a feature that begins behind a plane may go deeper: planes turn
@@ -40,7 +41,8 @@ _PARALLEL = 1e-6
 class Moving(NamedTuple):
     """A surface on a straight motion: points at the `start` and at the `end` (n, 3) m of it; triangles (t, 3) and edges
     (e, 2) that take part, mean unit normals (e, 3) beside the edges at the start, the corners (e, 2) of the triangles
-    `beside` them that are not theirs, and the vertices `nodes` (k,) that take part.
+    `beside` them that are not theirs, the vertices `nodes` (k,) that take part, and the points `ring` (…) joined to
+    each point by an edge, CSR with `ring_start` (n + 1,).
     """
 
     start: FloatArray
@@ -50,6 +52,8 @@ class Moving(NamedTuple):
     edge_normals: FloatArray
     beside: IntArray
     nodes: IntArray
+    ring_start: IntArray
+    ring: IntArray
 
 
 class AtRest(NamedTuple):
@@ -105,7 +109,11 @@ def _vertices_with_faces(a: Moving, b: Moving, tolerance: float, rest: AtRest | 
                 continue
             second, third = (float(np.cross(p, q) @ across) / squared for p, q in ((place, two), (one, place)))
             slack = _INFLATED + tolerance / np.sqrt(np.sqrt(squared))
-            if time < first and min(second, third, 1.0 - second - third) >= -slack:
+            if (
+                time < first
+                and min(second, third, 1.0 - second - third) >= -slack
+                and _is_tip(a, node[m], across, time)
+            ):
                 first = time
     return first
 
@@ -164,6 +172,14 @@ def _cross(w: FloatArray, u: FloatArray, v: FloatArray) -> bool:
         return False
     s, t = -float(np.cross(w, v) @ n) / squared, -float(np.cross(w, u) @ n) / squared
     return min(s, t) >= -_INFLATED and max(s, t) <= 1.0 + _INFLATED
+
+
+def _is_tip(side: Moving, vertex: int, n: FloatArray, time: float) -> bool:
+    """Whether all that is joined to a vertex extends to the side of `n` at `time`."""
+    others = side.ring[side.ring_start[vertex] : side.ring_start[vertex + 1]]
+    first, last = side.start[others] - side.start[vertex], side.end[others] - side.end[vertex]
+    d = first + time * (last - first)
+    return bool((d @ n >= -_SLACK * np.linalg.norm(d, axis=1) * float(np.linalg.norm(n))).all())
 
 
 def _is_ridge(side: Moving, edge: int, along: FloatArray, n: FloatArray, time: float) -> bool:
