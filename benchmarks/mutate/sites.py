@@ -24,7 +24,10 @@ _WORDS = {"unit", "what", "strict", "stacklevel"}
 """Keywords that are words of messages, the line that a warning is shown with, or checks of what cannot happen: they are
 neither dropped nor changed.
 """
-_COPIED = ("src/pliant/hybrid/fmu_slaves/", "src/pliant/solvers/linear/blas.py", "src/pliant/solvers/linear/lapack.py")
+_COPIED = (
+    "src/pliant/hybrid/fmu_slaves/", "src/pliant/solvers/linear/blas.py", "src/pliant/solvers/linear/lapack.py",
+    "src/pliant/models/volume/lanes.py",
+)  # fmt: skip
 """Files that are copied into units, or run while kernels compile: a trial does not reach them."""
 
 

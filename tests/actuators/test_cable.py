@@ -289,3 +289,32 @@ def test_tubes_of_a_cable_are_in_volumes_alone():
     assert pl.Cable(soft, PATH).guides() == []
     in_the_air = pl.Cable((soft, soft, None, None), through, guide_stiffness=3.0)
     assert [tube.body for tube in in_the_air.guides()] == [soft]
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("name", ["stiffness", "bounded_stiffness"])
+def test_the_stiffness_of_cables_with_and_without_friction_is_the_same_at_one_tension(seed, name):
+    """Both ways of evaluation, at shapes with segments of any length, down to ends that meet; the bounded one of short
+    segments is no less in any direction.
+    """
+    rng = np.random.default_rng(seed)
+    free, rough = cabled()[0], cabled(friction=0.3)[0]
+    model = free.models[0]
+    shrunk = np.array([10.0 ** rng.uniform(-3.0, 0.0), 1.0, 1.0])
+    q = MESH.points * shrunk + 10.0 ** rng.uniform(-5.0, -2.0) * rng.normal(size=MESH.points.shape)
+    made = {}
+    for label, world in (("free", free), ("rough", rough)):
+        constraint = world.constraints[0]
+        lam = np.zeros(len(constraint.stiff_keys))
+        lam[0] = 3.0
+        for kind in ("stiffness", name):
+            values = np.zeros((model.pattern.block_count, 3, 3))
+            for _, K in getattr(constraint, kind)([q], lam, 0.5):
+                K.add_to(values)
+            made[label, kind] = values
+    largest = np.abs(made["free", name]).max()
+    np.testing.assert_allclose(made["rough", name], made["free", name], atol=1e-9 * largest)
+    d = rng.normal(size=(20, *q.shape))
+    exact, bounded = (BlockMatrix(model.pattern, made["free", kind]) for kind in ("stiffness", name))
+    for x in d:
+        assert np.vdot(x, bounded.matvec(x)) >= np.vdot(x, exact.matvec(x)) - 1e-9 * largest

@@ -129,3 +129,32 @@ def test_a_soft_body_rides_on_a_slider(tmp_path):
 def test_bad_joints(make, text):
     with pytest.raises(InputError, match=text):
         make(box())
+
+
+@pytest.mark.parametrize("turns", [False, True])
+def test_only_the_actuated_row_of_a_joint_is_bounded(turns):
+    """Its force or torque between its bounds, its target the command; the five others hold whatever it takes."""
+    scene = pl.Scene()
+    body = scene.add(box())
+    if turns:
+        joint = scene.add(pl.Hinge(body, (0, 0, 1), point=(0, 0, 0), min_torque=-0.2, max_torque=0.3))
+    else:
+        joint = scene.add(pl.Slider(body, (0, 0, 1), min_force=-0.2, max_force=0.3))
+    world = scene.compile()
+    command = {joint: pl.Angle(0.3) if turns else pl.Displacement(0.3)}
+    rows = StepBodies.begin(world, world.initial_state(), euler_scheme(0.01), world.controls(command)).assembled().rows
+    assert rows.lower.tolist() == [-0.2, *[-np.inf] * 5]
+    assert rows.upper.tolist() == [0.3, *[np.inf] * 5]
+    assert rows.target.tolist() == [0.3, *[0.0] * 5]
+    state, info = pl.ImplicitEuler(dt=0.01)(world, world.initial_state(), command)
+    assert info.actuation(joint)[1] == pytest.approx(0.3)
+    _, info = pl.ImplicitEuler(dt=0.01)(world, state, {joint: pl.Angle(-0.3) if turns else pl.Displacement(-0.3)})
+    assert info.actuation(joint)[1] == pytest.approx(-0.2)
+
+
+def test_a_joint_without_bodies_of_its_own_kind_is_refused_whichever_side():
+    rubber = pl.materials.Corotated(young=1e5, poisson=0.3, density=1e3)
+    soft = pl.Volume(pl.mesh.box((0.05, 0.05, 0.05), (1, 1, 1)), rubber)
+    for body, base in ((soft, box()), (box(), soft), (box(), "world")):
+        with pytest.raises(InputError, match="'slider'"):
+            pl.Slider(body, (0, 0, 1), base=base)

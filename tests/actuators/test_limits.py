@@ -7,6 +7,7 @@ import pliant as pl
 from archives import of_version_1
 from pliant.actuators.drive import span
 from pliant.actuators.limits import Command, Limits
+from pliant.constraints import RowLaw
 from pliant.core.errors import InputError
 
 
@@ -144,3 +145,54 @@ def test_force_and_displacement_change_by_no_more_than_their_rates():
 )  # fmt: skip
 def test_a_slider_starts_at_what_is_closest_to_zero(low, high, expected):
     assert span(low, high, 4.0) == expected
+
+
+@pytest.mark.parametrize(
+    ("bounds", "leaves"),
+    [
+        ({}, True),
+        ({"least": 1.0, "most": 1.0}, True),  # one displacement is something
+        ({"least": 1.0, "most": 0.9}, False),
+        ({"lower": 2.0, "upper": 2.0}, False),  # one force is not: it cannot hold and move
+        ({"lower": 2.0, "upper": 1.0}, False),
+        ({"lower": -np.inf, "upper": -np.inf}, False),
+        ({"lower": np.inf, "upper": np.inf}, False),
+        ({"least": np.inf, "most": np.inf}, False),
+        ({"least": -np.inf, "most": -np.inf}, False),
+        ({"lower": -1.0, "upper": np.inf, "least": -np.inf, "most": -3.0}, True),
+    ],
+)
+def test_limits_leave_something_between_them(bounds, leaves):
+    limits = Limits(**bounds)
+    if leaves:
+        limits.check_order("motor")
+        return
+    with pytest.raises(InputError, match="the limits of 'motor' leave nothing between them"):
+        limits.check_order("motor")
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_steps_end_within_the_bounds_and_within_reach_of_the_start(seed):
+    """At random limits: a force or a displacement no farther from the start than its rate allows, as near to the
+    command as that; bounds of λ that contain the force of the start, or the nearest bound.
+    """
+    rng = np.random.default_rng(seed)
+    lower, upper = np.sort(rng.uniform(-3.0, 3.0, 2))
+    rates = {name: rng.choice([np.inf, rng.uniform(1.0, 20.0)]) for name in ("rate", "force_rate")}
+    limits = Limits(lower, upper, least=-1.0, most=1.0, **rates)
+    dt, delta, force = 0.1, rng.uniform(-1.0, 1.0), rng.uniform(-4.0, 4.0)
+    for by_force in (False, True):
+        amount = rng.uniform(lower, upper) if by_force else rng.uniform(-1.0, 1.0)
+        law, low, high, target = limits.law(Command(by_force, amount), dt, lambda: delta, lambda: force)
+        start, way = (force, rates["force_rate"] * dt) if by_force else (delta, rates["rate"] * dt)
+        assert target == pytest.approx(amount if abs(amount - start) <= way else start + np.sign(amount - start) * way)
+        if by_force:
+            assert int(law) == RowLaw.IMPOSED
+            continue
+        assert int(law) == RowLaw.BOUNDED
+        assert lower <= low <= high <= upper
+        reachable = (max(lower, force - rates["force_rate"] * dt), min(upper, force + rates["force_rate"] * dt))
+        if reachable[0] <= reachable[1]:
+            assert (low, high) == pytest.approx(reachable)
+        else:
+            assert low == high == (lower if force < lower else upper)

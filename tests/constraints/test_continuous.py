@@ -5,7 +5,10 @@ import pytest
 
 import pliant as pl
 from continuous_survey import container, is_inside, passes_through
+from pliant.collision import Box, Capsule, Cylinder, Plane, Sphere
 from pliant.collision.continuous.simplex_distance import distances
+from pliant.constraints import RowView
+from pliant.constraints.continuous import _core, crossing_time
 from pliant.core.immutable import evolve
 
 SOFT = pl.materials.Corotated(young=1e6, poisson=0.3, density=1000)
@@ -210,3 +213,51 @@ def test_bad_input():
     world = scene.compile()
     with pytest.raises(pl.InputError, match="DampedMidpoint does not cut"):
         pl.DampedMidpoint(dt=0.01)(world, world.initial_state())
+
+
+@pytest.mark.parametrize(
+    ("solid", "length"),
+    [
+        (Sphere((0.1, 0.2, 0.3), 0.05), 0.0),
+        (Capsule((0, 0, 0), (0.1, 0.2, 0.0), 0.03), np.hypot(0.1, 0.2)),
+        (Cylinder((0, 0, 0), (0.1, 0.2, 0.2), 0.03), 0.3 - 0.06),
+        (Cylinder((0, 0, 0), (0.1, 0.2, 0.2), 0.15), 0.0),
+        (Cylinder((0, 0, 0), (0.1, 0.2, 0.2), 0.4), 0.0),  # a disc: what is round inside it is a ball between its faces
+    ],
+)
+def test_the_core_of_a_round_solid_lies_inside_it_and_touches_it(solid, length):
+    """A ball, or all that is near a segment: no point of its surface is outside, and some are on the surface."""
+    points, radius = _core(solid)
+    assert np.linalg.norm(points[-1] - points[0]) == pytest.approx(length, abs=1e-12)
+    rng = np.random.default_rng(0)
+    along = points[0] + rng.uniform(size=(4000, 1)) * (points[-1] - points[0])
+    away = rng.normal(size=along.shape)
+    gaps = solid.distance(along + radius * away / np.linalg.norm(away, axis=1, keepdims=True)).gap
+    assert gaps.max() <= 1e-12
+    assert gaps.max() > -1e-2 * radius
+
+
+def test_other_solids_have_no_round_core():
+    for solid in (Plane((0, 0, 0), (0, 0, 1)), Box((0, 0, 0), (1, 1, 1), np.eye(3))):
+        assert _core(solid) is None
+
+
+@pytest.mark.parametrize("radius", [0.004, 0.015])
+def test_the_time_of_a_crossing_by_a_cylinder_is_that_of_its_lowest_line(radius):
+    """A level cylinder that is thin beside the cells of a face meets it where the distance is gone."""
+    scene = pl.Scene()
+    body = scene.add(pl.Volume(pl.mesh.box((0.2, 0.2, 0.02), (1, 1, 1)), SOFT))
+    start, fall = 0.02 + radius + 0.03, 10.0
+    drop = pl.Obstacle.cylinder(
+        start=(0.05, 0.06, start),
+        end=(0.12, 0.08, start),
+        radius=radius,
+        motion=lambda t: ((0, 0, -fall * t), (0, 0, 0)),
+    )
+    scene.collide(body, scene.add(drop), continuous=True, margin=1e-3)
+    world = scene.compile()
+    view = RowView.of(world.models, time=0.01, dt=0.01)
+    (pair,) = world.constraints
+    reached = crossing_time(pair, view)
+    assert reached == pytest.approx(0.03 / (fall * 0.01), abs=0.02)
+    assert crossing_time(pair, evolve(view, time=0.002, dt=0.002)) == np.inf

@@ -11,7 +11,7 @@ from pliant.models.scheme import Scheme, euler_scheme
 from pliant.reduction import pod
 from pliant.stepping.bodies import StepBodies
 from pliant.world.reduced import reduced
-from scenes import bar
+from scenes import RUBBER, bar
 
 STEEL = {"section": pl.sections.Circle(0.002), "young": 2e11, "poisson": 0.3, "density": 7800.0}
 EULER = euler_scheme(0.01)
@@ -105,3 +105,62 @@ def test_a_body_follows_its_support_in_one_linear_solve():
     world, away = scene.compile(), np.array((1e-3, -2e-3, 3e-3))
     state, _ = pl.QuasiStatic(newton_iterations=1)(world, world.initial_state(), {base: pl.Displacement(away)})
     np.testing.assert_allclose(state.displacements(body), np.tile(away, (len(world.models[0].rest), 1)), atol=1e-12)
+
+
+PLACED = {
+    "volume": lambda: one(pl.Volume(pl.mesh.box((0.1, 0.02, 0.03), (2, 1, 1)).translated((-0.3, -0.5, 0.1)), RUBBER)),
+    "beam": lambda: one(pl.Beam([(-0.3, -0.5, 0.1), (-0.25, -0.5, 0.1), (-0.2, -0.48, 0.13)], clamp=[0], **STEEL)),
+    "rod": lambda: one(pl.Rod(0.1, 2, position=(-0.3, -0.5, 0.1), **STEEL)),
+    "rigid": lambda: one(pl.RigidBody.sphere(radius=0.01, mass=0.1, position=(-0.3, -0.5, 0.1))),
+}
+LARGEST = {
+    "volume": [0.3, 0.5, 0.13],
+    "beam": [[0.3, 0.5, 0.13], [1.0, 1.0, 1.0]],
+    "rigid": [[0.3, 0.5, 0.1], [1.0, 1.0, 1.0]],
+    # base and its turn, then of each section its turn and its stretch vector, as long as the section
+    "rod": [[0.5] * 3, [1.0] * 3, [1.0] * 3, [0.05] * 3, [1.0] * 3, [0.05] * 3],
+}
+
+
+@pytest.mark.parametrize("name", PLACED)
+def test_the_scale_of_coordinates_is_the_largest_of_them_whatever_its_sign(name):
+    np.testing.assert_allclose(trial_of(PLACED[name]()).coordinate_scale(), LARGEST[name])
+
+
+def test_cables_of_bodies_that_join_none_stay_single():
+    """Two cables from a rigid body to the world are evaluated one by one, and move it."""
+    scene = pl.Scene()
+    ball = scene.add(pl.RigidBody.sphere(radius=0.1, mass=1.0))
+    pulls = [scene.add(pl.Cable([ball], [(0, y, 0)], pull_point=(1.0, y, 0), name=str(y))) for y in (0.05, -0.05)]
+    world = scene.compile()
+    assert world.bundles == ()
+    state, _ = pl.ImplicitEuler(0.01)(world, world.initial_state(), dict.fromkeys(pulls, pl.Force(1.0)))
+    assert state.v[0][0, 0] == pytest.approx(2.0 * 0.01)
+
+
+ROUND, TUBE, THIN = (
+    pl.sections.Circle(0.004),
+    pl.sections.Tube(0.004, inner=0.002),
+    pl.sections.Tube(0.004, inner=0.001),
+)
+HOLLOW = {"young": 1e7, "poisson": 0.3, "density": 1e3}
+
+
+@pytest.mark.parametrize(
+    ("body", "bores"),
+    [
+        (lambda: pl.Beam([(0, 0, 0), (0.1, 0, 0), (0.2, 0, 0)], section=ROUND, **HOLLOW), None),
+        (lambda: pl.Beam([(0, 0, 0), (0.1, 0, 0), (0.2, 0, 0)], section=TUBE, **HOLLOW), [0.002]),
+        (lambda: pl.Rod(0.2, 1, section=ROUND, **HOLLOW), None),
+        (lambda: pl.Rod(0.2, 2, section=[TUBE, THIN], **HOLLOW), [0.002, 0.001]),
+        (lambda: pl.Rod(0.2, 2, section=[TUBE, ROUND], **HOLLOW), None),  # a part of it is solid
+    ],
+)
+def test_only_a_body_that_is_hollow_all_along_has_bores(body, bores):
+    """Inner radii of all its segments, and outer ones in any case."""
+    axis = one(body()).models[0].axis()
+    np.testing.assert_allclose(axis.radii, 0.004)
+    if bores is None:
+        assert axis.bores is None
+    else:
+        np.testing.assert_allclose(axis.bores, np.repeat(bores, len(axis.radii) // len(bores)))

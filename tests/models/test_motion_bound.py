@@ -124,3 +124,13 @@ def test_selected_points_are_the_same_points(kind):
     _, riders, q, _, _ = ridden(kind, 4)
     which = np.array([5, 2, 2, 40])
     assert np.allclose(riders.selected(which).points(q), riders.points(q)[which])
+
+
+def test_groups_without_points_bound_nothing():
+    """A side that has no point in reach, and a group that none belongs to."""
+    _, riders, q, _, _ = ridden("volume", 0)
+    none = EmbeddedGroups.build(riders, [], [], 2)
+    some = EmbeddedGroups.build(riders, [3], [1], 2)
+    assert none.start.tolist() == [0, 0, 0]
+    assert some.start.tolist()[:2] == [0, 0]
+    assert approach_bound((none, some), (q, q + 0.1), (none.ends(q), some.ends(q))).tolist() == [0.0, 0.0]

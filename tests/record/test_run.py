@@ -202,3 +202,18 @@ def test_which_steps_compiled_is_saved(recorded, tmp_path):
     loaded = pl.load(run.save(tmp_path / "run.npz"))
     np.testing.assert_array_equal(loaded.warm, run.warm)
     assert loaded.real_time_factor == run.real_time_factor
+
+
+def test_times_of_a_run_are_found_to_their_last_digits(recorded):
+    """The nearest instant within the run; a time beyond an end by rounding is that end, one beyond it is refused."""
+    run = recorded[-1]
+    first, last = run.times[0], run.times[-1]
+    span = last - first
+    for k, time in enumerate(run.times):
+        assert run.index(float(time)) == k
+        assert run.index(float(np.clip(time + 0.4 * span / (len(run) - 1), first, last))) == k
+    assert run.index(last + 1e-10 * span) == len(run) - 1
+    assert run.index(first - 1e-10 * span) == 0
+    for beyond in (last + 1e-8 * span, first - 1e-8 * span, np.nan):
+        with pytest.raises(pl.InputError, match=r"is not in this run, which lasts from 0 to"):
+            run.index(beyond)

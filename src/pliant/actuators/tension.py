@@ -58,8 +58,7 @@ class TensionActuator(ForceActuator):
         if np.isfinite(self.max_displacement):
             return ControlRange(Displacement, "m", 0.0, self.max_displacement, 0.0)
         if np.isfinite(self.max_force):
-            low = max(self.min_force, 0.0)
-            return ControlRange(Force, "N", low, self.max_force, low)
+            return ControlRange(Force, "N", self.min_force, self.max_force, self.min_force)
         return ControlRange(Displacement, "m", 0.0, float(f"{self.usual_shortening:.2g}"), 0.0, "max_displacement")
 
     def command(self, value: Any) -> Command:

@@ -98,7 +98,7 @@ class Run:
     def index(self, at: float) -> int:
         """Index of the recorded instant nearest to the time `at` (s)."""
         first, last = float(self.times[0]), float(self.times[-1])
-        slack = 1e-9 * max(last - first, 1e-300)
+        slack = 1e-9 * (last - first)
         if not first - slack <= at <= last + slack:
             raise InputError(f"the time {at!r} s is not in this run, which lasts from {first:g} to {last:g} s")
         return int(np.argmin(np.abs(self.times - at)))

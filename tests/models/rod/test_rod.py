@@ -102,3 +102,13 @@ def test_only_what_the_base_may_do_is_free():
 
 
 BASES = {"fixed": "fixed", "free": "free", "slide": pl.Slide((0, 1, 1)), "turn": pl.Turn((0, 0, 1))}
+
+
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])
+def test_sections_are_too_short_beside_the_longest_one_in_any_unit(scale):
+    """Lengths that are zero but for rounding are refused, whatever the size of the rod."""
+    options = {"section": pl.sections.Circle(1e-9 * scale), "young": 1e7, "poisson": 0.3, "density": 1e3}
+    assert len(pl.Rod(np.array([1.0, 2e-9]) * scale, 2, **options).lengths) == 2
+    for short in (0.9e-9, 0.0, -0.1):
+        with pytest.raises(pl.InputError, match="section 1 of 'rod' has the length"):
+            pl.Rod(np.array([1.0, short]) * scale, 2, **options).lengths  # noqa: B018

@@ -8,7 +8,7 @@ import pytest
 
 from pliant.core.kernels import kernel
 from pliant.models.rod.screw import add_first_derivative, add_second_derivative, jacobian_slope, polynomial
-from pliant.models.rod.series import even_functions
+from pliant.models.rod.series import _row, even_functions
 
 ANGLES = [
     0.0,
@@ -86,3 +86,14 @@ def test_derivatives_of_the_jacobian(angle):
         np.testing.assert_allclose(B[i], y @ sum(w * p[0] for w, p in shifted) / (12 * h), atol=1e-11)
         np.testing.assert_allclose(D[i], y @ sum(w * p[1] for w, p in shifted) / (12 * h), atol=1e-11)
     assert T[0, 0] != 0.0
+
+
+@pytest.mark.parametrize("first", [1, 2, 3])
+def test_rows_of_the_table_are_derivatives_of_each_other(first):
+    """f = Σ (−z)ᵏ/(2k + first)!, f₁ = 2 df/dz and f₂ = 2 df₁/dz, coefficient by coefficient."""
+    row = _row(first, 0)
+    assert row == [(-1) ** k / factorial(2 * k + first) for k in range(len(row))]
+    for derivative in (1, 2):
+        slope = [2.0 * k * c for k, c in enumerate(row)][1:]
+        row = _row(first, derivative)
+        assert row[: len(slope)] == pytest.approx(slope, rel=1e-14)
