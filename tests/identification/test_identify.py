@@ -85,6 +85,29 @@ def test_exact_data_give_exact_values_from_far_away(bar):
     assert known.noise_factor == 1.0
 
 
+def test_one_modulus_of_two_bars():
+    """A list of parameters is one unknown; the data of either bar tell it."""
+    scene = pl.Scene(gravity=(0, 0, -9.81))
+    mesh, clamp = pl.mesh.box((0.06, 0.01, 0.01), (4, 1, 1)), pl.regions.plane(axis="x", at=0.0)
+    bars = [
+        scene.add(
+            pl.Volume(mesh, pl.materials.Corotated(young=E, poisson=0.4, density=1000), clamp=clamp, name=name),
+            position=(0, 0.05 * k, 0),
+        )
+        for k, (E, name) in enumerate(((1e5, "left"), (2e5, "right")))
+    ]
+    world, values = scene.compile(), equilibria((0.0,))
+    shifts = np.array([(0, 0, 0), (0, 0.05, 0)])
+    markers = [Markers(bar, POINTS + x, values=values + x, noise=NOISE) for bar, x in zip(bars, shifts, strict=True)]
+    unknown = Unknown([P.Material(bar, "young") for bar in bars], 1e5, log=True)
+    found = pl.identify(world, Experiment(markers, control=[{}]), unknown)
+    assert found[unknown] == pytest.approx(TRUE, rel=1e-6)
+    assert [model.spec.material.young for model in found.world.models] == [found[unknown]] * 2
+    assert "young of 'left', young of 'right'" in found.report()
+    with pytest.raises(pl.InputError, match="different values"):
+        pl.identify(world, Experiment(markers, control=[{}]), Unknown(unknown.parameter.parameters))
+
+
 def test_weight_alone_cannot_tell_modulus_and_density_apart(bar):
     """Equilibria depend on ρ/E: the combination is named, and the intervals are open."""
     world, body, load = bar

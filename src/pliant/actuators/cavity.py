@@ -160,6 +160,10 @@ class CavityRows(DriveRow):
         """Volume of the chamber, m³."""
         return self._volume_and_gradient(q)[0]
 
+    def rest_gradient(self, rest: FloatArray) -> FloatArray:
+        """∂V₀/∂X by the nodes at rest (n, 3), m²."""
+        return self._volume_and_gradient(rest)[1]
+
     def displacement(self, q: Sequence[FloatArray]) -> float:
         """Growth of the volume, m³."""
         return self.volume(q[self.index]) - self.rest_volume

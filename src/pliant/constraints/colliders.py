@@ -14,6 +14,7 @@ from scipy import sparse
 from pliant.collision import CollisionSurface, Distance, Plane, Pose
 from pliant.collision.solids.surface_distance import SurfaceDistance
 from pliant.constraints.rows import RowView
+from pliant.core.immutable import handle_of
 from pliant.core.types import FloatArray, IntArray
 from pliant.models.body import Model
 from pliant.models.point_map import PointMap
@@ -42,6 +43,7 @@ class Collider:
     @classmethod
     def of(cls, handle: Any, models: Sequence[Model], *, exclude: Any = None) -> Collider:
         """The collider of a body or an obstacle, without the surface nodes of a volume in the region `exclude`."""
+        handle = handle_of(handle)
         index = next((k for k, model in enumerate(models) if model.handle is handle), None)
         shape = handle.contact_shape() if index is None else models[index].contact_shape(exclude)
         return cls(handle, index, **{part.name: getattr(shape, part.name) for part in fields(shape)})

@@ -178,7 +178,8 @@ class RowView:
 
 def model_index(models: Sequence[Any], body: Any) -> int:
     """Index of the model of `body` among `models`."""
-    return next(k for k, model in enumerate(models) if model.handle is body)
+    handle = handle_of(body)
+    return next(k for k, model in enumerate(models) if model.handle is handle)
 
 
 def forces_of(

@@ -19,6 +19,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from pliant.constraints.keys import SPRINGS, row_keys
 from pliant.constraints.rows import COMPLIANT, Constraint, RowLaw, Rows, RowView, model_index
@@ -188,6 +189,24 @@ class SpringRows(Constraint):
             upper=np.where(stiff, compliance, np.inf).ravel(), target=np.where(stiff, 0.0, along).ravel(),
             key=row_keys(SPRINGS, self.key, 3 * len(F)),
         ), None  # fmt: skip
+
+    def by_start(self, view: RowView) -> list[sparse.csr_matrix] | None:
+        """∂δ/∂q (rows, unknowns) of each model by the start of the step at a fixed end: dashpots count from there."""
+        if not view.dt or not self._matrices[1].any():
+            return None
+        d, rate = self._lines(view.evaluated or view.q), 1.0 / view.dt
+        moved = (self._lines(view.q) - self._lines(view.start)) * rate
+        s, axes = np.linalg.eigh(self._response(d, moved, view.theta, rate)[1])
+        D = np.broadcast_to(rate * self._matrices[1], (len(d), 3, 3))
+        if self.lengths is not None:
+            u = d / np.maximum(np.linalg.norm(d, axis=1), np.finfo(float).tiny)[:, None]
+            D = D[0, 0, 0] * np.einsum("ki,kj->kij", u, u)
+        stiff = s > _SLACK * max(float(s.max(initial=0.0)), np.finfo(float).tiny)
+        directions = -np.einsum("kij,kjr->kri", D, axes) / np.where(stiff, s, np.inf)[:, :, None]
+        made = [sparse.csr_matrix((3 * len(d), size)) for size in view.sizes]
+        for sign, (index, points) in zip((1.0, -1.0), self.sides, strict=False):
+            made[index] = made[index] + points.pull_back_along(view.start[index], sign * directions)
+        return made
 
     def _response(self, d: FloatArray, speed: FloatArray, theta: float, rate: float) -> tuple[FloatArray, FloatArray]:
         """Forces F (k, 3), N, on `a` with the lines d (k, 3), m, and their rates `speed`, m/s; S (k, 3, 3), N/m."""

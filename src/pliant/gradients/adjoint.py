@@ -102,7 +102,7 @@ class StepAdjoint:
         self._across: dict[int, list[FloatArray]] = {}
         self._turning: TurningRows | None = None
         self.of_start, self.of_velocity = RowsOfStart(), RowsOfStart()
-        stiff = self._stiffnesses()
+        self._geometric = stiff = self._stiffnesses()
         if self.ends is not None:
             self.H: list[Any] = [sparse.csr_matrix(h) for h in self.ends.rows.H]
             self._turn(stiff, {} if decided is None else decided)
@@ -171,6 +171,16 @@ class StepAdjoint:
         """Whether the `row` of an actuator meets its command, and is not at a bound of its force."""
         assert self.ends is not None
         return bool(self.active.active[row] or self.ends.rows.law[row] == Law.IMPOSED)
+
+    def pushed_by(self, k: int, w: Sequence[FloatArray]) -> FloatArray:
+        """Σ w · ∂(Hᵀλ)/∂q⁺ of all bodies by the volume k, of the shape of its dx, its constrained nodes included."""
+        made = np.zeros(self._shapes[k])
+        for parts in self._geometric.values():
+            made -= self._product(k, parts.get(k, []), w[k])
+        for j, other, X in self._blocks():
+            if other == k:
+                made += (X.T @ w[j].ravel()).reshape(made.shape)
+        return made
 
     def release(self) -> None:
         """Give memory back to the stepper."""
@@ -287,12 +297,15 @@ class StepAdjoint:
         rows, start = self.ends.rows, self.of_start
         slip = (rows.law == Law.COULOMB) & self.active.active
         slip[np.flatnonzero(rows.law == Law.COULOMB)[::3]] = False
+        counted = np.ones(rows.count)
         if self._turning is not None:
             if self.ends.predicted or self._follows_start(slip):
                 start.add(self._turn_by(by="start"))
                 slip &= ~self._turning.which
+                counted[self._turning.which] = 0.0
             if self.ends.predicted:
                 self.of_velocity.add(self._turn_by(by="velocity"))
+        self._add_dashpots(counted)
         picked = sparse.diags(slip.astype(np.float64))
         for k, part in enumerate(self.parts):
             if not self.H[k].nnz:
@@ -303,6 +316,21 @@ class StepAdjoint:
                     self.of_velocity.add_body(k, *self.ends.by_velocity(k, part))
             elif slip.any():
                 start.gap[k] = start.gap.get(k, 0) - picked @ self.H[k]
+
+    def _add_dashpots(self, known: FloatArray) -> None:
+        """What rows of dashpots know of the start, those that are `known` (rows,), 1 or 0, not to be differences."""
+        assert self.ends is not None
+        view = self.bodies.view()
+        for index, constraint in enumerate(self.bodies.world.constraints):
+            by_start = getattr(constraint, "by_start", None)
+            parts = None if by_start is None else by_start(view)
+            if parts is None:
+                continue
+            own = np.flatnonzero(self.ends.owner == index)
+            for k, part in enumerate(parts):
+                if part.nnz and k in self._volumes:
+                    whole = sparse.csr_matrix((known[own], (own, np.arange(len(own)))), (len(known), len(own))) @ part
+                    self.of_start.gap[k] = self.of_start.gap.get(k, 0) + whole
 
     def _beyond(self, w: Sequence[FloatArray]) -> list[FloatArray] | None:
         """Nᵀ w of each body, None where there is nothing."""

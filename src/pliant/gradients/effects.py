@@ -20,7 +20,7 @@ from pliant.core.immutable import evolve
 from pliant.core.types import FloatArray
 from pliant.gradients.adjoint import Multipliers, StepAdjoint
 from pliant.gradients.finite import STEP, derivative
-from pliant.gradients.losses import Instant, Loss
+from pliant.gradients.losses import Instant, Loss, Slope
 from pliant.models.body import Model
 from pliant.world import World
 from pliant.world.changed import model_of
@@ -67,6 +67,9 @@ class Effect:
 
     def add_loss(self, loss: Loss, instant: Instant) -> None:
         """Add the part of what the loss at an instant knows of the parameter itself."""
+
+    def add_slope(self, slope: Slope) -> None:
+        """Add the part by which the state that the loss sees at an instant follows the parameter itself."""
 
     def begin(self, q: list[FloatArray], v: list[FloatArray]) -> None:
         """Take the derivatives of the loss by the first state."""

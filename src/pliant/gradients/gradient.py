@@ -161,6 +161,7 @@ class _Adjoint:
         q, v = _added(q, slope.q), _added(v, slope.v)
         for each in gathered:
             each.begin(q, v)
+            each.add_slope(slope)
             if isinstance(loss, Loss):
                 each.add_loss(loss, Instant(0, count, first, None))
         kept = len(starts) + self._stretch
@@ -185,6 +186,7 @@ class _Adjoint:
             self._before = step.before(found)
         for each in gathered:
             each.add(k, step, found)
+            each.add_slope(slope)
             if isinstance(self._loss, Loss):
                 each.add_loss(self._loss, instant)
         before_q, before_v = step.start(found)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, field
+from functools import partial
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -18,6 +19,8 @@ from pliant.core.declared import check_declared
 from pliant.core.errors import InputError
 from pliant.core.one_line import one_line
 from pliant.core.types import FloatArray
+from pliant.gradients.finite import STEP, derivative
+from pliant.models.volume.rest_slope import energy_slope, mass_slope
 from pliant.stepping import StepInfo
 from pliant.world import State
 
@@ -72,6 +75,12 @@ class Loss:
         """The derivatives of that part."""
         raise NotImplementedError
 
+    def by_rest(self, instant: Instant, index: int) -> Any:
+        """The derivative of that part by the rest positions (n, 3), m, of the volume `index` in the world, at fixed
+        positions; 0 where it is none.
+        """
+        return 0.0
+
     def __add__(self, other: Loss) -> Loss:
         return _Sum((self, other))
 
@@ -98,6 +107,9 @@ class _Sum(Loss):
             made = made + part.slope(instant)
         return made
 
+    def by_rest(self, instant: Instant, index: int) -> Any:
+        return sum(part.by_rest(instant, index) for part in self.parts)
+
 
 @dataclass(frozen=True, eq=False)
 class _Scaled(Loss):
@@ -113,6 +125,9 @@ class _Scaled(Loss):
 
     def slope(self, instant: Instant) -> Slope:
         return self.loss.slope(instant).scaled(self.factor)
+
+    def by_rest(self, instant: Instant, index: int) -> Any:
+        return self.factor * self.loss.by_rest(instant, index)
 
 
 When = Literal["end", "always"]
@@ -132,6 +147,13 @@ class _OverTime(Loss):
     def slope(self, instant: Instant) -> Slope:
         share = self._share(instant)
         return self._slope(instant).scaled(share) if share else NOTHING
+
+    def by_rest(self, instant: Instant, index: int) -> Any:
+        share = self._share(instant)
+        return share * self._by_rest(instant, index) if share else 0.0
+
+    def _by_rest(self, instant: Instant, index: int) -> Any:
+        return 0.0
 
     def _share(self, instant: Instant) -> float:
         if self.when == "end":
@@ -175,6 +197,9 @@ class Position(_OverTime):
     def _slope(self, instant: Instant) -> Slope:
         return _of_point(self.marker, instant.state, 2.0 * self._away(instant))
 
+    def _by_rest(self, instant: Instant, index: int) -> Any:
+        return _by_place(self.marker, instant.state, index, 2.0 * self._away(instant))
+
     def _away(self, instant: Instant) -> FloatArray:
         target = np.asarray(self.target, np.float64)
         if target.ndim == 2 and len(target) != instant.last:
@@ -201,6 +226,9 @@ class Coordinate(_OverTime):
     def _slope(self, instant: Instant) -> Slope:
         return _of_point(self.marker, instant.state, unit_vector("direction", self.direction))
 
+    def _by_rest(self, instant: Instant, index: int) -> Any:
+        return _by_place(self.marker, instant.state, index, unit_vector("direction", self.direction))
+
 
 @one_line
 @dataclass(frozen=True, eq=False)
@@ -225,6 +253,13 @@ class Energy(_OverTime):
         if self.kind == "elastic":
             return Slope({index: model.internal(instant.state.q[index])[1]})
         return Slope({}, {index: model.mass.apply(instant.state.v[index])})
+
+    def _by_rest(self, instant: Instant, index: int) -> Any:
+        own, model = self._model(instant.state)
+        if own != index:
+            return 0.0
+        q, v = instant.state.q[index], instant.state.v[index]
+        return energy_slope(model, q) if self.kind == "elastic" else mass_slope(model, 0.5 * v, v, np.zeros(3))
 
     def _model(self, state: State) -> tuple[int, Any]:
         index = state.world.index(self.body)
@@ -304,6 +339,27 @@ def _of_point(marker: Any, state: State, slope: FloatArray) -> Slope:
     index, embedded = _map(marker, state)
     row = embedded.pull_back_row(state.q[index], slope[None])
     return Slope({index: np.asarray(row.todense()).reshape(state.world.shapes[index])})
+
+
+def _by_place(marker: Any, state: State, index: int, slope: FloatArray) -> Any:
+    """−N_b Fᵀ slope at the nodes b of the cell of a marker in the volume `index`: the material at its place changes
+    where a node moves at rest. 0 for another body.
+    """
+    own, embedded = _map(marker, state)
+    if own != index:
+        return 0.0
+    model: Any = state.world.models[index]
+    step, made = STEP * float(np.ptp(model.rest, axis=0).max()), np.zeros(model.rest.shape)
+    where, q = embedded.points(model.rest)[0], state.q[index]
+
+    def along(axis: int, s: float) -> float:
+        there = where + s * np.eye(3)[axis]
+        point = model.embed(there[None], what="marker of a loss", reach=np.inf, placed=True).points(q)[0]
+        return float(point @ slope)
+
+    moved = np.array([derivative(partial(along, axis), 1e-2 * step) for axis in range(3)])
+    np.add.at(made, embedded.nodes[0], -embedded.weights[0][:, None] * moved)
+    return made
 
 
 def _joined(a: dict[int, FloatArray], b: dict[int, FloatArray]) -> dict[int, FloatArray]:

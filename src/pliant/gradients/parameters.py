@@ -7,22 +7,30 @@ derivatives are in closed form.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Literal
 
+import numpy as np
+
 from pliant.actuators.drive import Actuator
+from pliant.core.checks import finite_array
 from pliant.core.declared import check_declared
 from pliant.core.errors import InputError
 from pliant.core.one_line import one_line
+from pliant.core.types import FloatArray
 from pliant.gradients.changed import changed_material, heavier
+from pliant.gradients.dimensions import OfOthers, slopes, values_of
 from pliant.gradients.effects import Effect, OfControl, OfFriction, OfGravity, OfLoad, OfModel, OfRoute, OfStart
 from pliant.gradients.finite import STEP
+from pliant.gradients.rest_shape import OfRestShape
 from pliant.world import World, changed
 from pliant.world.state import name_of
 
 __all__ = [
     "Control",
     "Damping",
+    "Dimensions",
     "Friction",
     "Gravity",
     "InitialPositions",
@@ -31,7 +39,9 @@ __all__ = [
     "Mass",
     "Material",
     "Parameter",
+    "RestShape",
     "Route",
+    "Shared",
 ]
 
 
@@ -217,3 +227,124 @@ class Route(changed.OfRoute, Parameter):
     def effect(self, world: World, count: int) -> Effect:
         """Of the shape of the via points."""
         return OfRoute(world, self.cable)
+
+
+@one_line
+@dataclass(frozen=True, eq=False)
+class RestShape(changed.OfRestShape, Parameter):
+    """The points of the mesh of a volume, (n, 3), m, in the frame in which it was made, over the same cells.
+
+    The first state keeps its displacements from the rest shape. Regions keep the nodes that they select; via points of
+    cables, markers and other points that are given by coordinates keep these coordinates, and other material comes to
+    lie there: move them along by `Dimensions` of both. The derivative is one-sided at points on a face of cells.
+    """
+
+    body: Any
+
+    def effect(self, world: World, count: int) -> Effect:
+        """Of the shape of the points."""
+        return OfRestShape(world, world.index(self.body))
+
+
+@one_line
+@dataclass(frozen=True, eq=False)
+class Shared(Parameter):
+    """One value of several `parameters` of the same shape, such as the modulus of all fingers of a hand."""
+
+    parameters: Any
+
+    def __post_init__(self) -> None:
+        given = self.parameters
+        if not isinstance(given, Sequence) or not given or not all(isinstance(each, Parameter) for each in given):
+            raise InputError(f"pl.parameters.Shared takes a list of parameters, got {given!r:.60}")
+        if any(isinstance(each, InitialPositions | InitialVelocities) for each in given):
+            raise InputError("pl.parameters.Shared takes numbers of a world, controls and loads, no first state")
+
+    def effect(self, world: World, count: int) -> Effect:
+        """Of the shape of each of them."""
+        effects = [each.effect(world, count) for each in self.parameters]
+        shapes = {each.derivative.shape for each in effects}
+        if len(shapes) != 1:
+            raise InputError(f"the parameters of a Shared have different shapes, {sorted(shapes)}")
+        (shape,) = shapes
+        return OfOthers(shape, [(each, np.eye(each.derivative.size)) for each in effects])
+
+    def value(self, world: World) -> Any:
+        """The value that they have in common."""
+        values = [np.asarray(each.value(world), np.float64) for each in self._numbers()]
+        if any(not np.array_equal(each, values[0]) for each in values):
+            raise InputError(
+                f"the parameters of a Shared have different values, {', '.join(f'{x}' for x in values):.60}: give the "
+                "Unknown a start=, or change the world first"
+            )
+        return values[0].copy() if values[0].ndim else float(values[0])
+
+    def changed(self, world: World, value: Any) -> World:
+        """`world` with this value at all places."""
+        return changed.changed(world, dict.fromkeys(self._numbers(), value))
+
+    def _numbers(self) -> list[Any]:
+        for each in self.parameters:
+            if not isinstance(each, changed.Number):
+                raise InputError(f"{each!r:.60} of a Shared is no number of a world")
+        return list(self.parameters)
+
+
+@one_line
+@dataclass(frozen=True, eq=False)
+class Dimensions(Parameter):
+    """Few numbers that change many, such as the dimensions of a parametric robot.
+
+    numbers
+        A function of `values` that gives the numbers of the world that follow them, by parameter:
+        ``{RestShape(finger.body): mesh.points, Route(finger.cable): via_points, …}``. Their shapes stay as they are.
+    values
+        Those of the world, or near them: one number or an array.
+    derivative
+        A function of `values` that gives ∂numbers/∂values by parameter, each of the shape of the number followed by
+        that of `values`; None: central differences of `numbers`.
+    step
+        Of these differences; None: a thousandth of each value.
+    """
+
+    numbers: Callable[[FloatArray], Mapping[Any, Any]]
+    values: Any
+    _: KW_ONLY
+    derivative: Callable[[FloatArray], Mapping[Any, Any]] | None = None
+    step: float | None = None
+
+    def __post_init__(self) -> None:
+        if not callable(self.numbers):
+            raise InputError("numbers of Dimensions must be a function of its values that gives a dictionary")
+        made = self._at(self._values)
+        if not isinstance(made, Mapping) or not made or not all(isinstance(each, changed.Number) for each in made):
+            raise InputError(
+                "the function numbers of Dimensions must give a dictionary of values by numbers of a world, of "
+                f"pl.parameters; it gave {made!r:.60}"
+            )
+
+    def effect(self, world: World, count: int) -> Effect:
+        """Of the shape of the values."""
+        values = self._of(world)
+        found = slopes(self._at, values, self.derivative, self.step)
+        return OfOthers(values.shape, [(each.effect(world, count), slope) for each, slope in found.items()])
+
+    def value(self, world: World) -> Any:
+        """The values that give the numbers which `world` has."""
+        made = self._of(world)
+        return made.copy() if made.ndim else float(made)
+
+    def changed(self, world: World, value: Any) -> World:
+        """`world` with other values."""
+        given = finite_array("values of Dimensions", value, shape=self._values.shape)
+        return changed.changed(world, self._at(given))
+
+    @property
+    def _values(self) -> FloatArray:
+        return finite_array("values of Dimensions", self.values)
+
+    def _of(self, world: World) -> FloatArray:
+        return values_of(world, self._at, self._values, self.derivative, self.step)
+
+    def _at(self, values: FloatArray) -> Any:
+        return self.numbers(values if values.ndim else values[()])

@@ -98,14 +98,13 @@ class _Entries:
 
 
 def _incidence(ends: EndRows, volumes: Sequence[int], picked: IndexArray) -> _Entries:
-    """The free nodes of the volumes that the rows `picked` touch."""
+    """The nodes of the volumes that the rows `picked` touch; constrained ones too, which a rest shape moves."""
     found = [np.zeros((0, 3), np.int64)]
     for k in volumes:
         H = sparse.csr_matrix(ends.rows.H[k])[picked]
         row = np.repeat(ends.group[picked], np.diff(H.indptr))
-        fixed = ends.bodies.trials[k].model.constrained.all(axis=1)
         pairs = np.unique(np.stack([row, np.full(len(row), k), H.indices // 3], axis=1), axis=0)
-        found.append(pairs[~fixed[pairs[:, 2]]])
+        found.append(pairs)
     whole = np.concatenate(found)
     nodes, index = np.unique(whole[:, 1:], axis=0, return_inverse=True)
     return _Entries(nodes[:, 0], nodes[:, 1], np.stack([whole[:, 0], index.ravel()], axis=1))

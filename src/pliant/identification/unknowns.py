@@ -14,7 +14,7 @@ from pliant.core.declared import check_declared
 from pliant.core.errors import InputError
 from pliant.core.one_line import one_line
 from pliant.core.types import BoolArray, FloatArray
-from pliant.gradients.parameters import Control, Parameter
+from pliant.gradients.parameters import Control, Parameter, Shared
 from pliant.world import World
 
 
@@ -24,7 +24,8 @@ class Unknown:
     """A parameter to identify, with what is known of it beforehand. All numbers have the unit of the parameter.
 
     parameter
-        One of `pl.parameters`: a constant of a material, damping, a mass, friction, gravity, a route …
+        One of `pl.parameters`: a constant of a material, damping, a mass, friction, gravity, a route …; or a list of
+        them that share one value, such as the modulus of all fingers of a hand.
     start
         Value where the search begins, a number or an array of the shape of the parameter; None: that of the world.
     lower, upper
@@ -53,6 +54,8 @@ class Unknown:
 
     def __post_init__(self) -> None:
         check_declared(self)
+        if isinstance(self.parameter, list | tuple):
+            object.__setattr__(self, "parameter", Shared(self.parameter))
         if not isinstance(self.parameter, Parameter):
             raise InputError(f"parameter of an Unknown must be one of pl.parameters, got {self.parameter!r:.60}")
         if isinstance(self.parameter, Control):
@@ -203,6 +206,8 @@ class Vector:
 
 def parameter_name(parameter: Parameter) -> str:
     """A parameter in words: "young of 'strip'"."""
+    if isinstance(parameter, Shared):
+        return ", ".join(parameter_name(each) for each in parameter.parameters)
     parts = [getattr(parameter, field, None) for field in ("body", "cable", "a", "b", "load", "cavity", "actuator")]
     owners = [
         getattr(getattr(each, "body", each), "name", None) or type(each).__name__ for each in parts if each is not None

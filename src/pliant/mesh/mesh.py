@@ -157,6 +157,19 @@ class Mesh(KeepsArraysReadOnly):
         """The mesh with every node moved to `function(points)`, (n, 3) m to (n, 3) m; cell volumes must stay > 0."""
         return self._moved(function(np.array(self.points)))
 
+    def reshaped(self, points: Any) -> Mesh:
+        """The same cells over other `points` (n, 3), m. Patches of cells that are chosen by lengths of edges (the
+        anti-locking of tet4) stay those of this mesh, so that what is computed changes continuously with the points.
+        """
+        mesh = self._moved(points)
+        object.__setattr__(mesh, "_reference", self.reference)
+        return mesh
+
+    @property
+    def reference(self) -> FloatArray:
+        """Points (n, 3), m, by whose edges patches of cells are chosen: those of the mesh that was `reshaped`."""
+        return getattr(self, "_reference", self.points)
+
     def with_element(self, element: ElementName) -> Mesh:
         """The same shape in another element.
 

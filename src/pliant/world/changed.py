@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, cast, runtime_checkable
 
 import numpy as np
 
@@ -23,6 +23,9 @@ from pliant.models.kinds import compiled
 from pliant.models.slender import OF_MATERIAL
 from pliant.solvers.contact.loading import load_friction_kernels
 from pliant.world.reduced import reduced
+from pliant.world.rest_shape import OfRestShape as OfRestShape  # one of the numbers that parameters are made of
+from pliant.world.rest_shape import following, placed_like, with_fixed_regions, with_own_handles
+from pliant.world.rest_shape import reshaped as is_reshaped
 from pliant.world.scene import Scene
 from pliant.world.state import name_of
 from pliant.world.world import World
@@ -46,9 +49,14 @@ class Number(Protocol):
 def changed(world: World, changes: Mapping[Any, Any]) -> World:
     """`world` with other numbers, such as ``{pl.parameters.Material(body, "young"): 2e5}``.
 
-    The keys are parameters: `Material`, `Mass`, `Damping`, `Friction`, `Gravity` and `Route`; the values are in their
-    units. Handles stay valid. A state of `world` is taken over with ``changed_world.adopt(state)``.
+    The keys are parameters: `Material`, `Mass`, `Damping`, `Friction`, `Gravity`, `Route` and `RestShape`, or a
+    `Shared` or `Dimensions` of these; the values are in their units. Handles stay valid. A state of `world` is taken
+    over with ``changed_world.adopt(state)``.
     """
+    if any(isinstance(number, OfRestShape) for number in changes):  # via points lie in the shape that they come with
+        anew = {number: value for number, value in changes.items() if isinstance(number, OfRestShape | OfRoute)}
+        world = compiled_anew(world, *(number.spec(world, value) for number, value in anew.items()))
+        changes = {number: value for number, value in changes.items() if number not in anew}
     for number, value in changes.items():
         if not isinstance(number, Number):
             hint = ""
@@ -196,12 +204,17 @@ class OfRoute:
         """
         index = world.constraint_index(self.cable)
         rows: Any = world.constraints[index]
-        points = finite_array(f"via_points of {rows.name!r}", value, shape=self.value(world).shape)
-        spec = standing_for(replace(rows.spec, via_points=points), rows.spec)
+        spec = self.spec(world, value)
         unbound = spec.constraint(rows.key)
         if spec.guide_stiffness or not all(_has_place(world, part) for part in unbound.strands):
-            return _compiled_anew(world, spec)
+            return compiled_anew(world, spec)
         return replace(world, constraints=_replaced(world.constraints, index, unbound.bound(world.models)))
+
+    def spec(self, world: World, value: Any) -> Any:
+        """The cable with other via points."""
+        rows: Any = world.constraints[world.constraint_index(self.cable)]
+        points = finite_array(f"via_points of {rows.name!r}", value, shape=self.value(world).shape)
+        return standing_for(replace(rows.spec, via_points=points), rows.spec)
 
 
 def _has_place(world: World, strand: Any) -> bool:
@@ -214,14 +227,24 @@ def _has_place(world: World, strand: Any) -> bool:
     return True
 
 
-def _compiled_anew(world: World, *changed_specs: Any) -> World:
+def compiled_anew(world: World, *changed_specs: Any) -> World:
     """The scene of `world` with its numbers by now and `changed_specs`, compiled, with the same handles."""
     specs = world.specs | {handle_of(spec): spec for spec in changed_specs}
-    things = [(thing if isinstance(thing, Body) else specs.get(thing, thing), at) for thing, at in world.source.things]
-    made = Scene.of(world.gravity, things, world.source.pairs).compile()
-    made = replace(made, handles=world.handles, source=world.source)
+    shapes = {handle: with_fixed_regions(spec) for handle, spec in specs.items() if is_reshaped(spec)}
+    models: dict[Any, Any] = {model.handle: model for model in world.models}
+    source, things = [], []
+    for thing, at in world.source.things:
+        where = placed_like(shapes[thing], models[thing]) if thing in shapes else at
+        source.append((thing, where))
+        own = thing if isinstance(thing, Body) else specs.get(thing, thing)
+        things.append((shapes.get(thing, following(own, shapes)), where))
+    pairs = [following(pair, shapes) for pair in world.source.pairs]
+    made = Scene.of(world.gravity, things, pairs).compile()
+    made = replace(made, handles=world.handles, source=replace(world.source, things=tuple(source)))
     for index, model in enumerate(world.models):
-        if model.spec is not model.handle:
+        if model.handle in shapes:
+            made = replace(made, models=_replaced(made.models, index, with_own_handles(cast(Any, made.models[index]))))
+        elif model.spec is not model.handle:
             made = replace(made, models=_replaced(made.models, index, model_of(made, index, model.spec)))
     return reduced(made, world.reductions) if world.reductions else made
 

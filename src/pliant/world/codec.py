@@ -24,6 +24,7 @@ from pliant.constraints.sheath import Sheath
 from pliant.constraints.spring import Spring
 from pliant.constraints.tie import Tie
 from pliant.core.errors import InputError
+from pliant.core.immutable import handle_of
 from pliant.materials import (
     Corotated,
     CoupledMooneyRivlin,
@@ -89,7 +90,7 @@ class Encoder:
         return self._encode_thing(value)
 
     def _encode_thing(self, thing: Any) -> Any:
-        thing = self._specs.get(id(thing), thing)
+        thing = self._specs.get(id(handle_of(thing)), thing)
         if id(thing) in self._indices:
             return {"again": self._indices[id(thing)]}
         index = self._indices[id(thing)] = len(self._indices)

@@ -17,6 +17,7 @@ from pliant.core.provenance import provenance
 from pliant.world.codec import Decoder, Encoder
 from pliant.world.migration import OLDER_STATES, PAIR_FIELDS, STATE_FORMAT, WORLD_FORMAT
 from pliant.world.reduced import reduced
+from pliant.world.rest_shape import following, reshaped_bodies
 from pliant.world.scene import Scene
 from pliant.world.state import State
 from pliant.world.world import Pair, World
@@ -32,14 +33,16 @@ def save_world(world: World, path: Path) -> Path:
 
 def encode_world(world: World) -> tuple[dict[str, Any], dict[str, Any]]:
     """A world as a JSON header and arrays."""
-    encoder, source = Encoder(world.specs), world.source
+    source = world.source
     if source is None:
         raise InputError("this world was not compiled from a scene, so it cannot be saved")
+    shapes = reshaped_bodies(world)
+    encoder = Encoder({thing: following(thing, shapes) for thing, _ in source.things if shapes} | world.specs)
     things = [[encoder.encode(thing), encoder.encode(placed)] for thing, placed in source.things]
     index = {id(thing): k for k, (thing, _) in enumerate(source.things)}
     pairs = [
         {"a": index[id(pair.a)], "b": index[id(pair.b)]}
-        | {name: encoder.encode(getattr(pair, name)) for name in PAIR_FIELDS[2:]}
+        | {name: encoder.encode(getattr(following(pair, shapes), name)) for name in PAIR_FIELDS[2:]}
         for pair in source.pairs
     ]
     header = {"gravity": source.gravity.tolist(), "things": things, "pairs": pairs}

@@ -82,7 +82,7 @@ class World(KeepsArraysReadOnly):
 
     def index(self, body: Any) -> int:
         """Index of a body given by handle, name or index."""
-        body = getattr(body, "body", body)  # a robot stands for its body
+        body = handle_of(getattr(body, "body", body))  # a robot stands for its body
         if isinstance(body, int) and 0 <= body < len(self.models):
             return body
         for index, model in enumerate(self.models):

@@ -13,7 +13,7 @@ a central difference; where an eigenvalue of C is about to be clipped it is one-
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -39,11 +39,21 @@ class DampingSlope(Protocol):
     def along(self, y: FloatArray) -> FloatArray:
         """∂(K(x) d)/∂x y, the transpose of `product`, for a motion y (n, 3), (n, 3)."""
 
+    def form(self, w: FloatArray) -> Form:
+        """wᵀ K(x) d by points."""
+
 
 def damping_slope(points: Points, laws: IntArray, table: FloatArray, x: FloatArray, d: FloatArray) -> DampingSlope:
     """∂(wᵀ K(x) d)/∂x for the damping stiffness K of a body with these laws, d (n, 3)."""
     kind = _Warped if all(law in LINEAR_LAWS for law in laws) else _Projected
     return kind(points, laws, table, x, d)
+
+
+class Form(NamedTuple):
+    """A sum over points: its parts `density` (p,), and their derivatives (p, 3, 3) by F, F_w and F_d, `slopes`."""
+
+    density: FloatArray
+    slopes: tuple[FloatArray, FloatArray, FloatArray]
 
 
 class _OfPoints:
@@ -72,6 +82,7 @@ class _Warped(_OfPoints):
 
     def __init__(self, points: Points, laws: IntArray, table: FloatArray, x: FloatArray, d: FloatArray) -> None:
         super().__init__(points)
+        self._d = d
         self._mu = np.where(points.part == VOLUME, 0.0, table[points.material, 0]) * points.weight
         self._lam = np.where(points.part == SHEAR, 0.0, table[points.material, 1]) * points.weight
         self._turns = laws[points.material] != LINEAR
@@ -102,6 +113,15 @@ class _Warped(_OfPoints):
         made += (self._lam * np.trace(B, axis1=1, axis2=2))[:, None, None] * np.eye(3)
         return made
 
+    def form(self, w: FloatArray) -> Form:
+        """V (2μ S_w : S_d + λ tr S_w tr S_d), with R = 1 at small strain."""
+        R = np.where(self._turns[:, None, None], self._R, np.eye(3))
+        Bw, Bd = (R.transpose(0, 2, 1) @ self._gradient(y) for y in (w, self._d))
+        by_w, by_d = self._stress(Bd), self._stress(Bw)
+        Z = by_w @ Bw.transpose(0, 2, 1) + by_d @ Bd.transpose(0, 2, 1)
+        turn = np.einsum("pij,pj->pi", self._inverse, _axial(Z))
+        return Form(np.einsum("pij,pij->p", by_w, Bw), (-R @ _cross(turn), R @ by_w, R @ by_d))
+
 
 class _Projected(_OfPoints):
     """That of the projected tangent of hyperelastic laws."""
@@ -109,11 +129,14 @@ class _Projected(_OfPoints):
     def __init__(self, points: Points, laws: IntArray, table: FloatArray, x: FloatArray, d: FloatArray) -> None:
         super().__init__(points)
         F, Fd = self._gradient(x), self._gradient(d)
+        self._F, self._Fd = F, Fd
         self._turn = np.empty((points.count, 9, 9))  # ∂(C : F_d)/∂F, by component of F and of the stress
         groups = np.unique(np.stack([points.material, points.part]), axis=1).T
+        self._laws = []
         for material, part in groups:
             own = np.flatnonzero((points.material == material) & (points.part == part))
             law = int(laws[material]), int(part), table[material], int(Tangent.PROJECTED)
+            self._laws.append((own, law))
             for k in range(9):
                 change = np.zeros(9)
                 change[k] = _STEP
@@ -130,6 +153,15 @@ class _Projected(_OfPoints):
         """Σ V ∂C/∂F : F_y : F_d as forces of the nodes."""
         P = np.einsum("pks,pk->ps", self._turn, self._gradient(y).reshape(-1, 9))
         return self._forces(P.reshape(-1, 3, 3), len(y))
+
+    def form(self, w: FloatArray) -> Form:
+        """V F_w : C(F) : F_d; C is symmetric."""
+        Fw, by_w, by_d = self._gradient(w), np.empty(self._F.shape), np.empty(self._F.shape)
+        for own, law in self._laws:
+            by_w[own], by_d[own] = (_tangent_product(law, self._F[own], y[own]) for y in (self._Fd, Fw))
+        V = self._points.weight[:, None, None]
+        turned = np.einsum("pks,ps->pk", self._turn, Fw.reshape(-1, 9)).reshape(-1, 3, 3)
+        return Form(self._points.weight * np.einsum("pij,pij->p", by_w, Fw), (turned, V * by_w, V * by_d))
 
 
 def rotations(F: FloatArray) -> FloatArray:

@@ -74,7 +74,7 @@ def build_points(mesh: Mesh, material: IntArray, *, anti_locking: AntiLocking) -
         shear = _gauss_points(mesh, gradients, weights, material, Part.SHEAR)
     else:
         shear = _smoothed(mesh, gradients[:, 0], edge_domains(mesh.cells, volumes, material), material, Part.SHEAR)
-    stars = star_domains(mesh.points, mesh.cells, volumes, material)
+    stars = star_domains(mesh.reference, mesh.cells, volumes, material)
     return _joined(shear, _smoothed(mesh, gradients[:, 0], stars, material, Part.VOLUME))
 
 

@@ -20,6 +20,7 @@ from pliant.models.volume.blocks import BlockSystem, ConstrainedFactor
 from pliant.models.volume.free_rotation import free_rotation, widened, widening, without_moment
 from pliant.models.volume.linear_adjoint import LinearVolumeAdjoint
 from pliant.models.volume.memory import Remembered
+from pliant.models.volume.rest_slope import rest_slope
 from pliant.models.volume.shape_limits import end_of_step
 from pliant.models.workspace import Workspace
 from pliant.solvers.linear.factor import CholeskyFactor
@@ -281,6 +282,10 @@ class VolumeTrial(NodalTrial):
     def adjoint(self, stiffnesses: Iterable[GeometricStiffness]) -> VolumeAdjoint:
         """The volume in the adjoint of the step."""
         return VolumeAdjoint(self, stiffnesses)
+
+    def rest_slope(self, w: FloatArray) -> FloatArray:
+        """The derivative of w · r of the step at its end, without rows, by the rest positions, (n, 3)."""
+        return rest_slope(self, w, self._velocity, self._gravity, self._controls)
 
     def linear_adjoint(
         self, stiffnesses: Callable[[FloatArray], Sequence[Any]], factor: Any = None
