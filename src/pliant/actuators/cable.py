@@ -11,9 +11,9 @@ of the length beyond the via point; its row has the law `Law.CAPSTAN`.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise
 from typing import Any, ClassVar
 
@@ -27,7 +27,7 @@ from pliant.actuators.strands import Middles, Strand
 from pliant.actuators.tension import CableMemory, TensionActuator, TensionRows
 from pliant.constraints.keys import CABLE_FRICTION, row_keys
 from pliant.constraints.row_blocks import RowBlocks
-from pliant.constraints.rows import Rows, RowView, Stiffnesses, model_index
+from pliant.constraints.rows import Constraint, Rows, RowView, Stiffnesses, model_index
 from pliant.core.arrays import frozen
 from pliant.core.checks import finite_array, non_negative
 from pliant.core.declared import check_declared
@@ -199,6 +199,16 @@ class CableRows(TensionRows):
     def bundle(cls, first: int, members: Sequence[CableRows]) -> CableBundle:
         """Neighbouring cables through one body."""
         return CableBundle(first, tuple(members), _SHORT)
+
+    def carried(self, index: int) -> list[tuple[Any, Callable[[Any], Constraint]]] | None:
+        """Its via points in the body."""
+        own = [k for k, strand in enumerate(self.strands) if strand.index == index]
+        return None if self.spec.friction else [(self.strands[k].pieces.map, partial(self._carried_by, k)) for k in own]
+
+    def _carried_by(self, k: int, points: Any) -> CableRows:
+        strand = self.strands[k]
+        other = replace(strand, pieces=replace(strand.pieces, map=points))
+        return replace(self, strands=(*self.strands[:k], other, *self.strands[k + 1 :]))
 
     @property
     def stiff_models(self) -> tuple[int, ...]:

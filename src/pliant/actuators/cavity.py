@@ -160,6 +160,10 @@ class CavityRows(DriveRow):
         """Volume of the chamber, m³."""
         return self._volume_and_gradient(q)[0]
 
+    def carried(self, index: int) -> list[Any]:
+        """Nothing: its surface is made of nodes."""
+        return []
+
     def rest_gradient(self, rest: FloatArray) -> FloatArray:
         """∂V₀/∂X by the nodes at rest (n, 3), m²."""
         return self._volume_and_gradient(rest)[1]

@@ -62,6 +62,10 @@ class ForcePointRows(DriveRow):
         made = replace(self, index=index, map=models[index].embed(point, what=f"point of {self.name!r}"))
         return replace(made, start=made._moved(models[index].initial()[0]))
 
+    def carried(self, index: int) -> list[Any]:
+        """Its point."""
+        return [(self.map, lambda points: replace(self, map=points))]
+
     def displacement(self, q: Sequence[FloatArray]) -> float:
         """Displacement of the point along its direction, m."""
         return self._moved(q[self.index])

@@ -5,7 +5,8 @@ rows. An obstacle that moves takes the points with it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -63,6 +64,14 @@ class AttachmentRows(Constraint):
             sides.append((index, models[index].embed(spec.points, what=what, reach=spec.reach, placed=True)))
         start = tuple(points.frames(models[k].initial()[0]).copy() for k, points in sides) if spec.frames else ()
         return cls(spec, tuple(sides), key, start, carrier)
+
+    def carried(self, index: int) -> list[Any]:
+        """Its points on the body."""
+        own = [k for k, (side, _) in enumerate(self.sides) if side == index]
+        return [(self.sides[k][1], partial(self._carried_by, k)) for k in own]
+
+    def _carried_by(self, k: int, points: Any) -> AttachmentRows:
+        return replace(self, sides=(*self.sides[:k], (self.sides[k][0], points), *self.sides[k + 1 :]))
 
     def constrains(self, index: int) -> bool:
         """Whether body `index` is attached to something."""

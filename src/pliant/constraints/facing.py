@@ -141,6 +141,9 @@ class FacingPair(ContactPair):
         table = FacingTable.build(surface, *groups)
         return cls(a, b, float(spec.friction), margin, pair, spec=spec, table=table)
 
+    def carried(self, index: int) -> None:
+        """Its points are samples of the facets at rest."""
+
     @property
     def name(self) -> str:
         """Name of the facing."""

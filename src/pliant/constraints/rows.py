@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -274,6 +274,12 @@ class Constraint:
     def bundle_key(self) -> Any:
         """What neighbours have in common that their `bundle` evaluates in one pass; None: it stays single."""
         return None
+
+    def carried(self, index: int) -> list[tuple[Any, Callable[[Any], Constraint]]] | None:
+        """Maps of the points that it takes from the material of body `index`, each with what makes the constraint with
+        another map; None where it follows the rest shape of the body in another way. Of contacts the nodes touch.
+        """
+        return [] if self.is_contact else None
 
     @classmethod
     def bundle(cls, first: int, members: Sequence[Any]) -> Bundle:

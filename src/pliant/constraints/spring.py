@@ -14,8 +14,8 @@ to the diagonal of W (`constraints.condense`), so that springs of any stiffness 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
-from functools import cached_property
+from dataclasses import KW_ONLY, dataclass, replace
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -154,6 +154,14 @@ class SpringRows(Constraint):
     @cached_property
     def _matrices(self) -> tuple[FloatArray, FloatArray]:
         return self.spec._matrix("stiffness", "N/m"), self.spec._matrix("damping", "N·s/m")
+
+    def carried(self, index: int) -> list[Any]:
+        """Its points on the body."""
+        own = [k for k, (side, _) in enumerate(self.sides) if side == index]
+        return [(self.sides[k][1], partial(self._carried_by, k)) for k in own]
+
+    def _carried_by(self, k: int, points: Any) -> SpringRows:
+        return replace(self, sides=(*self.sides[:k], (self.sides[k][0], points), *self.sides[k + 1 :]))
 
     def constrains(self, index: int) -> bool:
         """Whether body `index` is sprung in all its rigid motions, which two points leave open."""

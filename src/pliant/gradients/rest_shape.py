@@ -10,20 +10,13 @@ cell by d moves the material at such a point P as if P were moved by −N_b(P) d
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Iterator
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from pliant.actuators.cable import CableRows
-from pliant.actuators.cavity import CavityRows
-from pliant.actuators.force_point import ForcePointRows
-from pliant.constraints.attachment import AttachmentRows
-from pliant.constraints.contact import ContactPair
 from pliant.constraints.rows import RowView
-from pliant.constraints.spring import SpringRows
 from pliant.core.arrays import transposed_product
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray
@@ -31,10 +24,8 @@ from pliant.gradients.adjoint import Multipliers, StepAdjoint
 from pliant.gradients.effects import Changes, Effect
 from pliant.gradients.finite import STEP, derivative
 from pliant.gradients.losses import Instant, Loss, Slope
-from pliant.models.volume import VolumeModel
-from pliant.models.volume.barycentric import BarycentricMap
 from pliant.world import World
-from pliant.world.rest_shape import orientation
+from pliant.world.rest_shape import is_volume, orientation
 
 
 class _Carried(NamedTuple):
@@ -53,7 +44,7 @@ class OfRestShape(Effect):
 
     def __init__(self, world: World, index: int) -> None:
         model: Any = world.models[index]
-        if not isinstance(model, VolumeModel) or world.reductions:
+        if not is_volume(model.spec) or world.reductions:
             raise InputError(
                 f"pl.parameters.RestShape is for volumes of worlds that are not reduced; {model.name!r} is none of them"
             )
@@ -121,8 +112,9 @@ class OfRestShape(Effect):
                 made += np.asarray(X.T @ w[j].ravel()).reshape(shape)
         slices = step.info.assembly.slices  # type: ignore[union-attr]
         for k, rows in enumerate(self._world.constraints):
-            if isinstance(rows, CavityRows) and rows.index == self._index:
-                gradient = -rows.rest_gradient(self._model.rest)
+            of_volume = getattr(rows, "rest_gradient", None)
+            if of_volume is not None and rows.index == self._index:  # type: ignore[attr-defined]
+                gradient = -of_volume(self._model.rest)
                 made -= float(weighed[slices[k].start]) * gradient
         for point in self._carried:
             moved = self._by_point(point, step, w, weighed, slices[point.constraint])
@@ -153,10 +145,16 @@ class OfRestShape(Effect):
 
     def _points(self, k: int, rows: Any) -> Iterator[_Carried]:
         """The points that a constraint takes from the material of the body."""
-        if isinstance(rows, ContactPair | CavityRows) or not self._touches(rows):
-            return
-        rows = getattr(rows, "full", rows)
-        for places, map_, rebuilt in self._maps(rows):
+        carried = rows.carried(self._index)
+        if carried is None:
+            if not self._touches(rows):
+                return
+            raise InputError(
+                f"the rest shape of {self._model.name!r} is not differentiated: how {rows.name!r}, a "
+                f"{type(rows).__name__.removesuffix('Rows')}, follows it is not known"
+            )
+        for map_, rebuilt in carried if carried and self._touches(rows) else []:
+            places = map_.points(self._model.rest)
             for place, (nodes, weights) in enumerate(zip(map_.nodes, map_.weights, strict=True)):
                 axes = []
                 for axis in range(3):
@@ -172,38 +170,3 @@ class OfRestShape(Effect):
     def _touches(self, rows: Any) -> bool:
         view = RowView.of(self._world.models)
         return bool(rows.rows_at(view)[0].H[self._index].nnz) or self._index in getattr(rows, "stiff_models", ())
-
-    def _maps(self, rows: Any) -> Iterator[tuple[FloatArray, Any, Callable[[BarycentricMap], Any]]]:
-        """Places (p, 3), m, of the points of a constraint in the body where it stands, their map, and the constraint
-        with another map.
-        """
-        rest, index = self._model.rest, self._index
-        if isinstance(rows, CableRows) and not rows.spec.friction:
-            for k, strand in enumerate(rows.strands):
-                if strand.index == index:
-                    yield strand.pieces.map.points(rest), strand.pieces.map, partial(_with_strand, rows, k)
-        elif isinstance(rows, ForcePointRows):
-            yield rows.map.points(rest), rows.map, partial(_with_map, rows)
-        elif isinstance(rows, AttachmentRows | SpringRows):
-            for k, (side, map_) in enumerate(rows.sides):
-                if side == index:
-                    yield map_.points(rest), map_, partial(_with_side, rows, k)
-        else:
-            raise InputError(
-                f"the rest shape of {self._model.name!r} is not differentiated: how {rows.name!r}, a "
-                f"{type(rows).__name__.removesuffix('Rows')}, follows it is not known"
-            )
-
-
-def _with_map(rows: ForcePointRows, points: BarycentricMap) -> ForcePointRows:
-    return replace(rows, map=points)
-
-
-def _with_strand(rows: CableRows, k: int, points: BarycentricMap) -> CableRows:
-    strand = rows.strands[k]
-    other = replace(strand, pieces=replace(strand.pieces, map=points))
-    return replace(rows, strands=(*rows.strands[:k], other, *rows.strands[k + 1 :]))
-
-
-def _with_side(rows: Any, k: int, points: BarycentricMap) -> Any:
-    return replace(rows, sides=(*rows.sides[:k], (rows.sides[k][0], points), *rows.sides[k + 1 :]))

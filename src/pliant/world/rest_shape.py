@@ -18,8 +18,8 @@ from pliant.core.immutable import handle_of, standing_for
 from pliant.core.types import FloatArray
 from pliant.mesh import Mesh, Surface, regions
 from pliant.mesh.regions import Region
-from pliant.models.volume import BodyLoad, Volume, VolumeModel
-from pliant.world.world import Pair, World
+from pliant.models.volume import Volume, VolumeModel
+from pliant.world.world import World
 
 _SAME = 1e-12
 """Entries of a rotation below which it is none."""
@@ -49,9 +49,14 @@ class OfRestShape:
         return made
 
 
-def _volume(world: World, body: Any) -> VolumeModel:
+def is_volume(thing: Any) -> bool:
+    """Whether a body is a volume: they alone take fibres."""
+    return bool(getattr(thing, "takes_fibres", False))
+
+
+def _volume(world: World, body: Any) -> Any:
     model = world.models[world.index(body)]
-    if not isinstance(model, VolumeModel) or world.reductions:
+    if not is_volume(model.spec) or world.reductions:
         raise InputError(
             f"pl.parameters.RestShape is for volumes of worlds that are not reduced; {model.name!r} is none of them"
         )
@@ -76,7 +81,7 @@ def placed_like(spec: Volume, model: VolumeModel) -> Mesh:
 
 def reshaped(spec: Any) -> bool:
     """Whether a volume has another mesh than its handle."""
-    return isinstance(spec, Volume) and spec.mesh is not handle_of(spec).mesh
+    return is_volume(spec) and spec.mesh is not handle_of(spec).mesh
 
 
 def reshaped_bodies(world: World) -> dict[Any, Volume]:
@@ -110,11 +115,11 @@ def following(thing: Any, bodies: Mapping[Any, Volume]) -> Any:
         elif isinstance(value, (tuple, list)) and any(_is_handle(each, bodies) for each in value):
             made[item.name] = [bodies[handle_of(x)] if _is_handle(x, bodies) else x for x in value]
         elif isinstance(value, Region):
-            made[item.name] = _cells(value, given) if isinstance(thing, BodyLoad) else _nodes(value, given)
+            made[item.name] = _cells(value, given) if getattr(thing, "of_cells", False) else _nodes(value, given)
         elif isinstance(value, Surface) and len(value.points) == len(own.mesh.points):
             made[item.name] = replace(value, points=np.array(own.mesh.points))
     other = replace(thing, **{name: value for name, value in made.items() if _is_field(thing, name)})
-    return other if isinstance(thing, Pair) else standing_for(other, thing)
+    return standing_for(other, thing)
 
 
 def with_own_handles(model: VolumeModel) -> VolumeModel:
@@ -130,12 +135,12 @@ def _bodies(thing: Any) -> list[Any]:
     for item in fields(thing):
         value = getattr(thing, item.name)
         several = value if isinstance(value, (tuple, list)) else (value,)
-        found += [handle_of(each) for each in several if isinstance(each, Volume)]
+        found += [handle_of(each) for each in several if is_volume(each)]
     return found
 
 
 def _is_handle(value: Any, bodies: Mapping[Any, Volume]) -> bool:
-    return isinstance(value, Volume) and handle_of(value) in bodies
+    return is_volume(value) and handle_of(value) in bodies
 
 
 def _is_field(thing: Any, name: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -124,6 +124,9 @@ class BodyLoad(TimedLoad):
     force: Any
     region: Region | None = None
     amplitude: Any = None
+
+    of_cells: ClassVar[bool] = True
+    """Whether its region selects cells, not nodes."""
 
     def __post_init__(self) -> None:
         check_declared(self)
