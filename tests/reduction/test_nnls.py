@@ -72,3 +72,16 @@ def test_snapshots_need_the_contacts_of_the_modes():
         pl.reduction.non_negative_fit(np.ones((3, 2)), np.ones((4, 2)))
     assert pl.reduction.fit_error(np.ones((3, 1)), np.zeros((3, 2))) == 0.0
     assert pl.reduction.fit_error(np.zeros((3, 1)), np.ones((3, 2))) == 1.0
+
+
+def test_a_column_of_zeros_has_no_weight_wherever_it_stands():
+    """Its direction is none: it never enters, and the others are found as without it."""
+    random = np.random.default_rng(6)
+    G, b = random.random((12, 4)), random.random(12)
+    alone = sparse_nnls(G, b, tolerance=0.0)
+    for place in range(5):
+        wide = np.insert(G, place, 0.0, axis=1)
+        found = sparse_nnls(wide, b, tolerance=0.0)
+        assert place not in found.support
+        assert found.residual == pytest.approx(alone.residual, rel=1e-12)
+        np.testing.assert_allclose(wide[:, found.support] @ found.values, G[:, alone.support] @ alone.values)

@@ -268,6 +268,8 @@ def test_the_mode_that_adds_least_is_pruned():
     kept_W, kept_H = pruned(Factors(W, H, 0.0, 0, Status.CONVERGED))
     np.testing.assert_array_equal(kept_W, W[[0, 2]])
     np.testing.assert_array_equal(kept_H, H[[0, 2]])
+    long = np.array([[1.0, 1.0, 1.0, 0.0], [2.0, 0.0, 0.0, 0.0], [0.0, 3.0, 0.0, 0.0]])
+    np.testing.assert_array_equal(pruned(Factors(W, long, 0.0, 0, Status.CONVERGED))[1], long[1:])
     double = np.vstack([W, W[:1]])
     kept_W, kept_H = pruned(Factors(double, np.diag([3.0, 1.0, 2.0, 3.5]), 0.0, 0, Status.CONVERGED))
     np.testing.assert_array_equal(kept_W, double[1:])

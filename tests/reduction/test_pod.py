@@ -97,3 +97,11 @@ def test_bad_snapshots_are_named():
         pod(model, random_shapes(model, 2), product="volume")
     with pytest.raises(pl.InputError, match="shape"):
         pod(model, np.zeros((2, 5, 3)))
+
+
+def test_one_mode_is_taken_however_loose_the_tolerance():
+    model = beam()
+    assert pod(model, random_shapes(model, 3), tolerance=5.0).size == 1
+    with pytest.raises(pl.InputError, match="hold 3 modes, not 4"):
+        pod(model, random_shapes(model, 3), size=4)
+    assert pod(model, random_shapes(model, 3), size=3).size == 3

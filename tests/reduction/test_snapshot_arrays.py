@@ -65,6 +65,10 @@ def test_rows_that_push_must_be_among_the_keys(seed):
     others = [key for key in range(20) if key != strongest[0][0]]
     with pytest.raises(pl.InputError, match="of 'arm – floor' pushes in a snapshot but is not among the keys"):
         snapshots.forces("arm – floor", keys=others)
+    key = strongest[0][0]
+    pulled = -1e3 * ((snapshots.keys == key) & (snapshots.maker == 1)) + snapshots.lam
+    with pytest.raises(pl.InputError, match=f"row {key} of 'arm – floor'"):
+        replace(snapshots, lam=pulled).forces("arm – floor", keys=[])
     silent = replace(snapshots, lam=0.0 * snapshots.lam)
     rows, matrix = silent.forces("arm – floor", keys=[])
     assert (len(rows), matrix.shape, matrix.nnz) == (0, (0, 12), 0)

@@ -175,3 +175,17 @@ def test_a_full_array_has_the_rows_that_are_asked_for(seen):
     wanted, full = snapshots.force_matrix((body, floor), keys=keys[::-1])
     np.testing.assert_array_equal(wanted, keys[::-1])
     np.testing.assert_array_equal(full, matrix.toarray()[::-1])
+
+
+def test_points_that_touch_are_recorded_for_contacts_alone(seen):
+    """Of rows of actuators, and on the side of a plane, there are no nodes: −1, with weights of 0."""
+    *_, snapshots = seen
+    cable, floor = (snapshots.maker == k for k in (0, 1))
+    assert (snapshots.nodes[cable] == -1).all()
+    assert not snapshots.weights[cable].any()
+    assert ((snapshots.nodes == -1) == (snapshots.weights == 0.0))[cable].all()
+    nodes, weights = snapshots.nodes[floor], snapshots.weights[floor]
+    assert (nodes >= -1).all()
+    assert nodes.max() < 20
+    np.testing.assert_allclose(weights[nodes[:, :, 0] >= 0].sum(axis=1), 1.0)
+    assert not weights[nodes == -1].any()

@@ -27,6 +27,11 @@ def test_extreme_snapshots_are_the_corners_of_their_cone(seed):
     assert first == np.argmax((shares**2).sum(axis=0))
 
 
+def test_no_more_are_taken_than_there_are():
+    S = np.array([[1.0, 0.0], [0.0, 2.0], [1.0, 1.0]])
+    assert sorted(extreme_snapshots(S, 5)) == [0, 1]
+
+
 def test_faint_snapshots_define_no_mode():
     """A ray of its own, a thousandth as strong as the others, is noise; just above that it counts."""
     S, _, _ = cone()
