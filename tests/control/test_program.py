@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
+import pliant as pl
 from pliant.control.predictive import Predictive
 from pliant.control.step_model import _diagonal
 
@@ -98,3 +99,36 @@ def test_blocks_stand_on_the_diagonal():
     a, b = np.arange(4.0).reshape(2, 2), np.array([[7.0]])
     assert _diagonal([a]) is a
     np.testing.assert_array_equal(_diagonal([a, b]), [[0, 1, 0], [2, 3, 0], [0, 0, 7]])
+
+
+class Cable:
+    """An actuator with limits of its own."""
+
+    name = "cable"
+    limits = SimpleNamespace(lower=0.5, upper=9.0, force_rate=50.0, least=-0.01, most=0.03, rate=0.5)
+
+
+@pytest.mark.parametrize(
+    ("bounds", "rate", "by_force", "expected"),
+    [
+        (None, None, True, (0.5, 9.0, 1.0)),
+        (None, None, False, (-0.01, 0.03, 0.01)),
+        ((1.0, 3.0), 10.0, True, (1.0, 3.0, 0.2)),
+        ((0.0, 30.0), 100.0, True, (0.5, 9.0, 1.0)),
+        ([-1.0, 0.02], 0.1, False, (-0.01, 0.02, 0.002)),
+    ],
+)
+def test_bounds_and_rates_narrow_the_limits_of_an_actuator(bounds, rate, by_force, expected):
+    cable = Cable()
+    own = SimpleNamespace(
+        bounds=None if bounds is None else {cable: bounds}, rates=None if rate is None else {cable: rate}, dt=0.02
+    )
+    assert Predictive.limits(own, cable, by_force=by_force) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("bounds", [(1.0, 1.0), (2.0, 1.0), (1.0,), (1.0, 2.0, 3.0), 5.0, None, (np.nan, 1.0)])
+def test_bounds_are_pairs_that_ascend(bounds):
+    cable = Cable()
+    own = SimpleNamespace(bounds={cable: bounds}, rates=None, dt=0.02)
+    with pytest.raises(pl.InputError, match=r"bounds of 'cable' must be a pair \(lower, upper\)"):
+        Predictive.limits(own, cable, by_force=True)
