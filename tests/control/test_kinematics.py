@@ -212,3 +212,36 @@ def test_zero_targets_of_points_and_numbers():
     world, body, _ = beam()
     tip = pl.Effector(body, TIP)
     np.testing.assert_allclose(tip.bound(world).measure.error(world.initial_state().q, origin(tip)), TIP, atol=1e-12)
+
+
+@pytest.mark.parametrize("dt", [0.0, -0.01, 1e-13, np.nan])
+def test_steps_of_kinematics_have_a_length(dt):
+    world, body, cables = beam()
+    state, tip = world.initial_state(), pl.Effector(body, TIP)
+    with pytest.raises(InputError, match="dt"):
+        kinematics(world, state, effectors=[tip], actuators=cables, dt=dt)
+    with pytest.raises(InputError, match="dt"):
+        point_compliance(world, state, body, TIP, dt=dt)
+    for given, said in (
+        ({"effectors": []}, "effectors of kinematics"),
+        ({"actuators": [tip]}, "actuators of kinematics"),
+    ):
+        with pytest.raises(InputError, match=said):
+            kinematics(world, state, **{"effectors": [tip], "actuators": cables} | given)
+
+
+@pytest.mark.parametrize(("base", "driven"), [(None, None), (pl.Slide((1, 0, 0)), pl.Displacement(0.0)),
+                                              (pl.Turn((0, 0, 1)), pl.Angle(0.0))])  # fmt: skip
+def test_a_rod_whose_base_is_held_bends_as_a_cantilever(base, driven):
+    """L³/3EI across, nothing along, whatever keeps the base: a clamp, or a drive at rest that carries some load."""
+    young, length = 1e9, 0.2
+    material = {"section": pl.sections.Circle(2e-3), "young": young, "poisson": 0.3, "density": 1e3}
+    scene = pl.Scene(gravity=(1e-3, 1e-3, 0.0))
+    rod = scene.add(pl.Rod(length, 8, **material, **({} if base is None else {"base": base})))
+    controls = {} if base is None else {scene.add(pl.BaseDrive(rod)): driven}
+    world = scene.compile()
+    state, _ = pl.QuasiStatic(tolerance=1e-10)(world, world.initial_state(), controls)
+    C = point_compliance(world, state, rod, (length, 0, 0), controls=controls)
+    across = length**3 / (3.0 * young * np.pi * 16e-12 / 4.0)
+    # piecewise constant strain: 1 / (4 · 8²) less
+    np.testing.assert_allclose(C, np.diag([0.0, across, across]), atol=5e-3 * across)

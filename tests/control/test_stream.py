@@ -205,3 +205,19 @@ def test_a_port_is_opened_by_its_name_and_rate(monkeypatch):
     monkeypatch.setitem(sys.modules, "serial", SimpleNamespace(Serial=lambda *given: opened.append(given)))
     stream.SerialSink("/dev/ttyUSB0", 9600)
     assert opened == [("/dev/ttyUSB0", 9600)]
+
+
+@pytest.mark.parametrize(
+    "header",
+    ["time,a.displacement", "time", "t,a.displacement,a.force", "", "Time,a.displacement,a.force"],
+)
+def test_files_whose_first_line_is_no_header_are_refused(tmp_path, header):
+    path = tmp_path / "stream.csv"
+    path.write_text(f"{header}\n0,1,2\n")
+    if header == "time":
+        path.write_text("time\n0,1\n")
+        with pytest.raises(pl.InputError, match=r"line 1 of .* has 2 numbers instead of 1"):
+            stream.read(path)
+        return
+    with pytest.raises(pl.InputError, match="is not a stream of actuation"):
+        stream.read(path)
