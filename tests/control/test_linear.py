@@ -162,3 +162,41 @@ def test_memory_dashpots_and_states_of_other_worlds_are_refused():
         made = scene.compile()
         with pytest.raises(pl.InputError, match=what):
             pl.control.linearize(made, made.initial_state(), [pull], [tip(own)])
+
+
+@pytest.mark.parametrize(
+    ("tied", "stiff", "lost"), [(None, None, 0), ("cable", None, 1), ("spring", 50.0, 0), ("both", 50.0, 1)]
+)
+def test_there_are_as_many_modes_as_unknowns_that_rows_leave_free(tied, stiff, lost):
+    """A taut cable takes one; a spring adds stiffness and takes none."""
+    scene = pl.Scene()
+    body, cable = bar(scene)
+    if stiff is not None:
+        scene.add(pl.Spring(body, None, points=[TIP], ends=[(0.1, 0.01, 0.05)], stiffness=stiff))
+    world = scene.compile()
+    controls = {cable: pl.Displacement(1e-4) if tied in ("cable", "both") else pl.Force(0.0)}
+    state, _ = pl.QuasiStatic(tolerance=1e-11)(world, world.initial_state(), controls)
+    about = Linearization.of(world, state, [cable], [tip(body)], controls)
+    free = int(np.count_nonzero(~world.models[0].constrained))
+    squares, modes = about.modes(10**6)
+    assert len(squares) == modes.shape[1] == free - lost
+    assert squares.min() > 0.0
+    if lost:
+        held = about.H.toarray()[about._compliance == 0.0]
+        np.testing.assert_allclose(held @ modes, 0.0, atol=1e-9 * np.abs(held).max() * np.abs(modes).max())
+
+
+def test_a_spring_at_the_tip_adds_its_stiffness_to_the_lowest_mode():
+    """Rayleigh's quotient of the mode without it, to first order: ω² grows by k φ² for a weak spring."""
+    squares, shape = [], None
+    for stiffness in (1e-9, 0.05):
+        scene = pl.Scene()
+        body, cable = bar(scene)
+        scene.add(pl.Spring(body, None, points=[TIP], ends=[TIP], stiffness=stiffness))
+        world = scene.compile()
+        about = Linearization.of(world, world.initial_state(), [cable], [tip(body)], None)
+        found, modes = about.modes(1)
+        squares.append(found[0])
+        if shape is None:
+            shape = about.seen @ modes[:, 0]
+    assert squares[1] - squares[0] == pytest.approx(0.05 * shape @ shape, rel=0.02)
