@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+from concurrent.futures import Future
 from contextlib import contextmanager
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 
 from pliant import sweep
 from pliant.sweep.case import Outcome, compute_here
+from pliant.sweep.parcel import Parcel, digest_of_bytes
 
 RUN = sys.modules["pliant.sweep.run"]
 
@@ -132,3 +134,67 @@ def test_results_of_a_cluster_and_errors_of_cases_are_kept_by_the_driver(monkeyp
         "case": cases(2)[1], "error": "ValueError: no", "seconds": 2.5, "made": {"machine": "far"},
         "trace": "the trace",
     }  # fmt: skip
+
+
+class Engine:
+    """Computes each case as it is begun, and notes what it was given."""
+
+    name, slots, lost = "engine", 2, ()
+
+    def __init__(self, notes):
+        self.notes = notes
+
+    def __enter__(self):
+        self.notes.append("entered")
+        return self
+
+    def __exit__(self, *error):
+        self.notes.append("left")
+
+    def send(self, packed, digest):
+        self.notes.append((packed, digest))
+
+    def submit(self, job):
+        future = Future()
+        future.set_result(Outcome(job[0], {"value": np.array(job[0])}))
+        return future
+
+    def check(self):
+        raise AssertionError("nothing is waited for")
+
+
+class Noted:
+    """A parcel that says how it was packed."""
+
+    memory = records = None
+
+    def packed(self, *, by_value=False):
+        return b"by value" if by_value else b"by reference"
+
+
+@pytest.mark.parametrize(
+    ("on", "count", "packed"),
+    [(None, 2, b"by reference"), ("dask://host:1", 1, b"by value"), ("ray://host:1", 3, b"by value")],
+)
+def test_workers_of_this_machine_import_modules_and_those_of_a_cluster_are_sent_them(monkeypatch, on, count, packed):
+    notes = []
+    monkeypatch.setattr(RUN, "Processes", lambda slots: notes.append(slots) or Engine(notes))
+    monkeypatch.setattr(RUN, "cluster_at", lambda address: notes.append(address) or Engine(notes))
+    found = list(RUN._computed(Noted(), [(k, None) for k in range(5)], on, count))
+    assert sorted(outcome.index for outcome in found) == list(range(5))
+    assert notes == [count if on is None else on, "entered", (packed, digest_of_bytes(packed)), "left"]
+
+
+def test_nothing_starts_where_nothing_is_missing(monkeypatch):
+    monkeypatch.setattr(RUN, "cluster_at", None)
+    monkeypatch.setattr(RUN, "Processes", None)
+    for on in (None, "dask://host:1"):
+        assert list(RUN._computed(Noted(), [], on, 4)) == []
+
+
+def test_cases_of_one_process_are_computed_one_after_the_other_as_they_are_asked_for():
+    seen = []
+    made = RUN._computed(Parcel(lambda case: seen.append(case) or {}), [(0, "a"), (1, "b")], None, 1)
+    assert next(made).index == 0
+    assert seen == ["a"]
+    assert [outcome.index for outcome in made] == [1]
