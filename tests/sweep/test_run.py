@@ -59,7 +59,16 @@ def test_a_failure_is_told_as_it_happens_unless_progress_is_off(bars, capsys, pr
 
 @pytest.mark.parametrize(
     ("workers", "cores", "missing", "processes"),
-    [(None, 3, 9, 3), (None, 3, 2, 2), (None, 1, 5, 1), (5, 2, 9, 5), (5, 2, 3, 3), (4, 2, 1, 1), (3, 2, 0, 1)],
+    [
+        (None, None, 9, 1),
+        (None, 3, 9, 3),
+        (None, 3, 2, 2),
+        (None, 1, 5, 1),
+        (5, 2, 9, 5),
+        (5, 2, 3, 3),
+        (4, 2, 1, 1),
+        (3, 2, 0, 1),
+    ],
 )
 def test_processes_are_those_asked_for_or_one_for_each_core_but_no_more_than_cases(
     monkeypatch, workers, cores, missing, processes

@@ -1,8 +1,10 @@
 """Versions of workers: which differences are told, of how many workers, and fingerprints of the code."""
 
 import hashlib
+import platform
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import pliant
@@ -34,7 +36,17 @@ def test_the_fingerprint_of_the_code_is_that_of_its_files():
     root, digest = Path(pliant.__file__).parent, hashlib.sha256()
     for name in sorted(root.rglob("*.py")):
         digest.update(f"{name.relative_to(root).as_posix()}\n".encode() + name.read_bytes())
+    versions.own_versions.cache_clear()
     assert versions._source_digest() == versions.own_versions()["source"] == digest.hexdigest()[:12]
+
+
+def test_the_versions_of_this_process_are_those_of_its_packages():
+    versions.own_versions.cache_clear()
+    found = versions.own_versions()
+    assert found["numpy"] == np.__version__
+    assert found["python"] == platform.python_version()
+    assert {"pliant", "scipy", "numba", "source"} <= set(found)
+    assert versions.own_versions() is found, "read once"
 
 
 def test_a_worker_without_pliant_tells_so(monkeypatch):
