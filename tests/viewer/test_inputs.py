@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import pliant as pl
-from pliant.viewer.inputs import Inputs, Range, scalar, world_ranges
+from pliant.viewer.inputs import Inputs, Range, _frame_range, scalar, world_ranges
 from pliant.viewer.panel import strip_html
 from scenes import bar
 
@@ -252,3 +252,15 @@ def test_a_rod_is_pushed_along_itself_and_turned_about_its_axis():
     moved = r.control(np.array([0.02, 0.5])).value
     np.testing.assert_allclose(moved[0] - place, [0.02, 0.0, 0.0], atol=1e-15)
     np.testing.assert_allclose(moved[1] - turn, [0.5, 0.0, 0.0], atol=1e-15)
+
+
+@pytest.mark.parametrize(("axes", "rotation"), [("xy", (0, 0, 0)), ("z", (0, 0, 0)), ("xyz", None)])
+def test_frames_that_are_not_held_along_all_axes_are_moved_along_those_that_are(axes, rotation):
+    material = {"section": pl.sections.Circle(0.002), "young": 1e7, "poisson": 0.4, "density": 1000.0}
+    rod = pl.Rod(0.3, 4, base="free", **material)
+    r = _frame_range(pl.Support(rod, [0], axes=axes, rotation=rotation), None)
+    assert (r.labels, r.unit, r.factor) == (tuple(axes), "mm", 1e3)
+    assert len(r.low) == len(r.high) == len(axes)
+    control = r.control(np.arange(1.0, 1.0 + len(axes)))
+    assert isinstance(control, pl.Displacement)
+    np.testing.assert_array_equal(control.value, np.arange(1.0, 1.0 + len(axes)))

@@ -358,6 +358,7 @@ def test_every_key_does_what_its_button_does(live, monkeypatch):
 def test_buttons_of_the_panel(live):
     """Step and Reset, the drive, and the speed say what they do to the simulation."""
     viewer, _, _ = live()
+    assert (viewer._steps, viewer._reset, viewer.playing) == (0, False, False), "nothing is asked for at first"
     viewer._playing = True
     viewer.step()
     assert (viewer._steps, viewer.playing) == (1, False)
