@@ -247,6 +247,10 @@ def _slender() -> None:
     world = scene.compile()
     ImplicitEuler(dt=0.01)(world, world.initial_state())
     scene = Scene(gravity=DOWN)
+    scene.add(Rod(0.02, 2, **elastic))  # alone: its step is one call
+    world = scene.compile()
+    ImplicitEuler(dt=0.01)(world, world.initial_state())
+    scene = Scene(gravity=DOWN)
     scene.add(Rod(0.02, 2, base="free", **elastic))
     world = scene.compile()
     state, _ = ImplicitMidpoint(dt=0.01, tolerance=1e-6)(world, world.initial_state())

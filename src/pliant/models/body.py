@@ -117,6 +117,8 @@ class Model:
 
     stress_name: ClassVar[str | None] = None
     """What `surface_stress` shows, with kPa as its unit; None where there is none."""
+    takes_whole_steps: ClassVar[bool] = False
+    """Whether its trials may offer `Trial.whole_step`."""
 
     @classmethod
     def compiled(cls, spec: Any, placement: Any, parts: Parts) -> Model:

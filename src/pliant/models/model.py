@@ -260,6 +260,12 @@ class Trial:
         """
         return along
 
+    def whole_step(self) -> tuple[Self, float, float] | None:
+        """The trial at the end of one linear solve without constraint forces, with ‖A dx − r‖² and ‖r‖², where one call
+        takes it there; None where the stages are gone through one by one.
+        """
+        return None
+
     def is_inverted(self) -> bool:
         """Whether elements are inverted at the end of the step."""
         return bool(self.model.is_inverted(self.positions()))

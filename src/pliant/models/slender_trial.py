@@ -27,6 +27,10 @@ class SlenderTrial(Trial):
         if scheme.dt or scheme.instantaneous:
             self._recalled = memory.at_start(self._history, scheme)
 
+    def is_inverted(self) -> bool:
+        """Sections have no volume that inverts."""
+        return False
+
     def history(self) -> FloatArray | None:
         """Forces of the branches at the end of the step, see `models.slender_memory`."""
         memory, history = self.model.memory, self._history

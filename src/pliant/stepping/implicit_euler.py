@@ -15,6 +15,7 @@ from typing import Any
 
 from pliant.core.one_line import one_line
 from pliant.models.scheme import euler_scheme
+from pliant.stepping.alone import taken_alone
 from pliant.stepping.cuts import without_crossing
 from pliant.stepping.dynamics import DynamicStepper
 from pliant.stepping.info import StepInfo, finish
@@ -45,8 +46,13 @@ class ImplicitEuler(DynamicStepper):
             return world.step(self, state, controls)  # type: ignore[no-any-return]
         scheme = euler_scheme(self.dt)
         step = begin(world, state, controls, scheme=scheme, solver=self.solver, workspace=self.workspace)
+        alone = world.moves_alone and self.newton_iterations == 1 and self.tolerance is None
         with self.pinned():
-            step = without_crossing(self, step, euler_scheme)
+            taken = taken_alone(step) if alone else None
+            if taken is None:
+                step = without_crossing(self, step, euler_scheme)
+            else:
+                step = taken
         return finish(step, self.status)
 
     def solved(self, step: Step, newton: NewtonIteration) -> Step:

@@ -165,6 +165,11 @@ class World(KeepsArraysReadOnly):
         return tuple(constraint for constraint in self.constraints if getattr(constraint, "continuous", False))
 
     @cached_property
+    def moves_alone(self) -> bool:
+        """Whether no constraint acts and all bodies are of kinds that take steps in one call (`Trial.whole_step`)."""
+        return not self.constraints and all(model.takes_whole_steps for model in self.models)
+
+    @cached_property
     def stiff_keys(self) -> tuple[IndexArray, tuple[slice, ...]]:
         """Keys of the rows of all stiff constraints, and the slice of each constraint in them."""
         keys = [constraint.stiff_keys for constraint in self.stiff_constraints]

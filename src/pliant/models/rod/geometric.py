@@ -28,25 +28,26 @@ def subtract_load_stiffness(q, kinds, first, fraction, ends, frames, C, P, force
     stretches = False
     for b in range(n):
         stretches = stretches or kinds[b] >= 3
-    F, M, m, G = np.zeros(3), np.zeros(3), np.zeros(3), np.zeros((3, 3))
+    # of what lies beyond the section, and of each station; slices of them would be counted references
+    F, M, m, G = np.zeros((1, 3)), np.zeros((1, 3)), np.zeros((1, 3)), np.zeros((1, 3, 3))
     f, t, g = np.empty((len(frames), 3)), np.empty((len(frames), 3)), np.empty((len(frames), 3, 3))
     carried, turned, one = np.empty((n, 3)), np.empty((n, 3)), np.empty((n, 3))
-    c, B, work = np.empty(7), np.empty((6, 6)), np.empty((3, 3))
+    c, B = np.empty(7), np.empty((6, 6))
     for i in range(count - 1, -1, -1):
-        row, a, u, start = 6 + i * n, q[4 + 2 * i], q[5 + 2 * i], ends[i]
-        _carry(C[i], F, G, carried)
-        _add_turning(C[i], carried, m, turned, True)
-        _own_block(a, u, 1.0, start, F, M, m, stretches, c, B, work)
-        _subtract_own(C[i], carried, B, kinds, scale, row, out)
+        row = 6 + i * n
+        _carry(C, i, F, G, 0, carried)
+        _add_turning(C, i, carried, m, 0, turned, True)
+        _own_block(q, i, 1.0, ends, F, M, 0, m, 0, stretches, c, B)
+        _subtract_own(C, i, carried, B, kinds, scale, row, out)
         for s in range(first[i], first[i + 1]):
-            _loads(frames[s], forces[s], f[s], t[s], g[s])
-            _carry(P[s], f[s], g[s], one)
-            _own_block(a, u, fraction[s], start, f[s], t[s], moments[s], stretches, c, B, work)
-            _subtract_own(P[s], one, B, kinds, scale, row, out)
+            _loads(frames, forces, s, f, t, g)
+            _carry(P, s, f, g, s, one)
+            _own_block(q, i, fraction[s], ends, f, t, s, moments, s, stretches, c, B)
+            _subtract_own(P, s, one, B, kinds, scale, row, out)
             for b in range(n):
                 for r in range(3):
                     carried[b, r] += one[b, r]
-            _add_turning(P[s], one, moments[s], turned, False)
+            _add_turning(P, s, one, moments, s, turned, False)
         for b in range(n):
             y0, y1, y2 = scale * turned[b, 0], scale * turned[b, 1], scale * turned[b, 2]
             z0, z1, z2 = scale * carried[b, 0], scale * carried[b, 1], scale * carried[b, 2]
@@ -61,73 +62,81 @@ def subtract_load_stiffness(q, kinds, first, fraction, ends, frames, C, P, force
                 out[3 + r, row + b] -= scale * carried[b, r]
         for s in range(first[i], first[i + 1]):
             for r in range(3):
-                F[r] += f[s, r]
-                M[r] += t[s, r]
-                m[r] += moments[s, r]
+                F[0, r] += f[s, r]
+                M[0, r] += t[s, r]
+                m[0, r] += moments[s, r]
                 for k in range(3):
-                    G[r, k] += g[s, r, k]
-    trace = G[0, 0] + G[1, 1] + G[2, 2]
+                    G[0, r, k] += g[s, r, k]
+    trace = G[0, 0, 0] + G[0, 1, 1] + G[0, 2, 2]
     for r in range(3):
         out[3 + r, 3 + r] += scale * trace
         for k in range(3):
-            out[3 + r, 3 + k] -= scale * G[r, k]
+            out[3 + r, 3 + k] -= scale * G[0, r, k]
 
 
 @inline
-def _loads(frame, forces, f, t, g):
-    """Force f, moment t about the base and g = Σ x fᵀ of the particles of one station."""
-    f0, f1, f2 = forces[0, 0], forces[0, 1], forces[0, 2]
-    y0, y1, y2 = forces[1, 0], forces[1, 1], forces[1, 2]
-    z0, z1, z2 = forces[2, 0], forces[2, 1], forces[2, 2]
-    f[0], f[1], f[2] = f0, f1, f2
+def _loads(frames, forces, s, f, t, g):
+    """Force f, moment t about the base and g = Σ x fᵀ of the particles of the station s."""
+    f0, f1, f2 = forces[s, 0, 0], forces[s, 0, 1], forces[s, 0, 2]
+    y0, y1, y2 = forces[s, 1, 0], forces[s, 1, 1], forces[s, 1, 2]
+    z0, z1, z2 = forces[s, 2, 0], forces[s, 2, 1], forces[s, 2, 2]
+    f[s, 0], f[s, 1], f[s, 2] = f0, f1, f2
     for r in range(3):
-        x, d, e = frame[0, r], frame[1 + r, 1], frame[1 + r, 2]
-        g[r, 0] = x * f0 + d * y0 + e * z0
-        g[r, 1] = x * f1 + d * y1 + e * z1
-        g[r, 2] = x * f2 + d * y2 + e * z2
-    t[0], t[1], t[2] = g[1, 2] - g[2, 1], g[2, 0] - g[0, 2], g[0, 1] - g[1, 0]
+        x, d, e = frames[s, 0, r], frames[s, 1 + r, 1], frames[s, 1 + r, 2]
+        g[s, r, 0] = x * f0 + d * y0 + e * z0
+        g[s, r, 1] = x * f1 + d * y1 + e * z1
+        g[s, r, 2] = x * f2 + d * y2 + e * z2
+    t[s, 0], t[s, 1], t[s, 2] = g[s, 1, 2] - g[s, 2, 1], g[s, 2, 0] - g[s, 0, 2], g[s, 0, 1] - g[s, 1, 0]
 
 
 @inline
-def _carry(columns, F, G, out):
-    """Σ u × f of each column, (n, 3)."""
-    f0, f1, f2 = F[0], F[1], F[2]
-    g01, g02, g10, g12, g20, g21 = G[0, 1], G[0, 2], G[1, 0], G[1, 2], G[2, 0], G[2, 1]
-    on0, on1, on2 = -G[1, 1] - G[2, 2], -G[0, 0] - G[2, 2], -G[0, 0] - G[1, 1]
-    for b in range(len(columns)):
-        w0, w1, w2 = columns[b, 0, 0], columns[b, 0, 1], columns[b, 0, 2]
-        v0, v1, v2 = columns[b, 1, 0], columns[b, 1, 1], columns[b, 1, 2]
+def _carry(columns, at, F, G, k, out):
+    """Σ u × f of each of the columns[at], (n, 3), for F[k] and G[k]."""
+    f0, f1, f2 = F[k, 0], F[k, 1], F[k, 2]
+    g01, g02, g10, g12, g20, g21 = G[k, 0, 1], G[k, 0, 2], G[k, 1, 0], G[k, 1, 2], G[k, 2, 0], G[k, 2, 1]
+    on0, on1, on2 = -G[k, 1, 1] - G[k, 2, 2], -G[k, 0, 0] - G[k, 2, 2], -G[k, 0, 0] - G[k, 1, 1]
+    for b in range(columns.shape[1]):
+        w0, w1, w2 = columns[at, b, 0, 0], columns[at, b, 0, 1], columns[at, b, 0, 2]
+        v0, v1, v2 = columns[at, b, 1, 0], columns[at, b, 1, 1], columns[at, b, 1, 2]
         out[b, 0] = v1 * f2 - v2 * f1 + on0 * w0 + g01 * w1 + g02 * w2
         out[b, 1] = v2 * f0 - v0 * f2 + on1 * w1 + g10 * w0 + g12 * w2
         out[b, 2] = v0 * f1 - v1 * f0 + on2 * w2 + g20 * w0 + g21 * w1
 
 
 @inline
-def _add_turning(columns, carried, m, out, fresh):
-    """Out (n, 3) += carried + ω × m of each column; `fresh` begins with zero."""
-    for b in range(len(columns)):
-        w = columns[b, 0]
+def _add_turning(columns, at, carried, m, k, out, fresh):
+    """Out (n, 3) += carried + ω × m[k] of each of the columns[at]; `fresh` begins with zero."""
+    for b in range(columns.shape[1]):
         for r in range(3):
             p, q = (r + 1) % 3, (r + 2) % 3
-            value = carried[b, r] + w[p] * m[q] - w[q] * m[p]
+            value = carried[b, r] + columns[at, b, 0, p] * m[k, q] - columns[at, b, 0, q] * m[k, p]
             out[b, r] = value if fresh else out[b, r] + value
 
 
 @inline
-def _own_block(a, u, t, start, F, M, m, stretches, c, B, work):
-    """B[i, j] (6, 6) = F·∂ᵢ vⱼ + (M + m)·∂ᵢ ωⱼ, of the six strains of one section at the fraction t; of the first three
-    unless it `stretches` or shears.
+def _own_block(q, i, t, ends, F, M, k, m, j, stretches, c, B):
+    """B[a, b] (6, 6) = F[k]·∂ₐ v_b + (M[k] + m[j])·∂ₐ ω_b, of the six strains of the section i at the fraction t; of
+    the first three unless it `stretches` or shears.
     """
-    x = start[0]
-    about, f, y = work[0], work[1], work[2]  # the moment about the section's start, and both in its axes
-    about[0] = M[0] + m[0] - (x[1] * F[2] - x[2] * F[1])
-    about[1] = M[1] + m[1] - (x[2] * F[0] - x[0] * F[2])
-    about[2] = M[2] + m[2] - (x[0] * F[1] - x[1] * F[0])
-    for r in range(3):
-        f[r] = start[1, r] * F[0] + start[2, r] * F[1] + start[3, r] * F[2]
-        y[r] = start[1, r] * about[0] + start[2, r] * about[1] + start[3, r] * about[2]
+    x, y, z, F0, F1, F2 = ends[i, 0, 0], ends[i, 0, 1], ends[i, 0, 2], F[k, 0], F[k, 1], F[k, 2]
+    # the moment about the section's start, and both in its axes
+    m0 = M[k, 0] + m[j, 0] - (y * F2 - z * F1)
+    m1 = M[k, 1] + m[j, 1] - (z * F0 - x * F2)
+    m2 = M[k, 2] + m[j, 2] - (x * F1 - y * F0)
+    f = (
+        ends[i, 1, 0] * F0 + ends[i, 2, 0] * F1 + ends[i, 3, 0] * F2,
+        ends[i, 1, 1] * F0 + ends[i, 2, 1] * F1 + ends[i, 3, 1] * F2,
+        ends[i, 1, 2] * F0 + ends[i, 2, 2] * F1 + ends[i, 3, 2] * F2,
+    )
+    about = (
+        ends[i, 1, 0] * m0 + ends[i, 2, 0] * m1 + ends[i, 3, 0] * m2,
+        ends[i, 1, 1] * m0 + ends[i, 2, 1] * m1 + ends[i, 3, 1] * m2,
+        ends[i, 1, 2] * m0 + ends[i, 2, 2] * m1 + ends[i, 3, 2] * m2,
+    )
+    a = (q[4 + 2 * i, 0], q[4 + 2 * i, 1], q[4 + 2 * i, 2])
+    u = (q[5 + 2 * i, 0], q[5 + 2 * i, 1], q[5 + 2 * i, 2])
     even_functions(t * t * (a[0] * a[0] + a[1] * a[1] + a[2] * a[2]), c)
-    set_both_derivatives(a, u, t, f, y, c, t * t, B)
+    set_both_derivatives(a, u, t, f, about, c, t * t, B)
     if stretches:
         B[3:] = 0.0
         B[:3, 3:] = 0.0
@@ -136,10 +145,10 @@ def _own_block(a, u, t, start, F, M, m, stretches, c, B, work):
 
 
 @inline
-def _subtract_own(columns, carried, B, kinds, scale, row, out):
+def _subtract_own(columns, at, carried, B, kinds, scale, row, out):
     """Out −= scale × (B + ω_b·c_a) in the block of one section."""
     for b in range(len(kinds)):
-        w0, w1, w2, kind = columns[b, 0, 0], columns[b, 0, 1], columns[b, 0, 2], kinds[b]
+        w0, w1, w2, kind = columns[at, b, 0, 0], columns[at, b, 0, 1], columns[at, b, 0, 2], kinds[b]
         for a in range(len(kinds)):
             value = B[kinds[a], kind] + w0 * carried[a, 0] + w1 * carried[a, 1] + w2 * carried[a, 2]
             out[row + b, row + a] -= scale * value

@@ -63,43 +63,40 @@ def add_mass(mu, first, A, C_A, P_A, B, C_B, P_B, same, scale, out):
     S = np.zeros((3, 3))
     s_A, s_B = np.zeros(3), np.zeros(3)
     x_A, x_B, X = np.empty(3), np.empty(3), np.empty((3, 3))  # those of one station
-    to_A, to_B, one = np.empty((kinds, 2, 3)), np.empty((kinds, 2, 3)), np.empty((2, 3))
+    to_A, to_B = np.empty((kinds, 2, 3)), np.empty((kinds, 2, 3))
     m = 0.0
     for i in range(count - 1, -1, -1):
         row = 6 + i * kinds
         for b in range(kinds):
-            _composite(C_B[i, b], m, s_A, s_B, S, False, to_A[b])
+            beyond = _composite(C_B, i, b, m, s_A, s_B, S, False)
+            _set(beyond, to_A, b)
             for a in range(kinds):
-                out[row + a, row + b] += scale * _dot(C_A[i, a], to_A[b])
+                out[row + a, row + b] += scale * _dot(C_A, i, a, beyond)
             if not same:
-                _composite(C_A[i, b], m, s_B, s_A, S, True, to_B[b])
+                _set(_composite(C_A, i, b, m, s_B, s_A, S, True), to_B, b)
         for s in range(first[i], first[i + 1]):
-            _moments(mu[s], A[s], B[s], x_A, x_B, X)
+            _moments(mu, A, B, s, x_A, x_B, X)
             for b in range(kinds):
-                _composite(P_B[s, b], mu[s, 0], x_A, x_B, X, False, one)
+                one = _composite(P_B, s, b, mu[s, 0], x_A, x_B, X, False)
                 for a in range(kinds):
-                    out[row + a, row + b] += scale * _dot(P_A[s, a], one)
-                _accumulate(one, to_A[b])
+                    out[row + a, row + b] += scale * _dot(P_A, s, a, one)
+                _accumulate(one, to_A, b)
                 if not same:
-                    _composite(P_A[s, b], mu[s, 0], x_B, x_A, X, True, one)
-                    _accumulate(one, to_B[b])
+                    _accumulate(_composite(P_A, s, b, mu[s, 0], x_B, x_A, X, True), to_B, b)
         for b in range(kinds):
+            own, other = _values(to_A, b), _values(to_B, b)
             for j in range(i):
                 for a in range(kinds):
-                    value = scale * _dot(C_A[j, a], to_A[b])
-                    out[6 + j * kinds + a, row + b] += value
-                    if same:
-                        out[row + b, 6 + j * kinds + a] += value
-                    else:
-                        out[row + b, 6 + j * kinds + a] += scale * _dot(C_B[j, a], to_B[b])
-            back = to_A[b] if same else to_B[b]
+                    value, column = scale * _dot(C_A, j, a, own), 6 + j * kinds + a
+                    out[column, row + b] += value
+                    out[row + b, column] += value if same else scale * _dot(C_B, j, a, other)
             for r in range(3):
                 out[r, row + b] += scale * to_A[b, 1, r]
                 out[3 + r, row + b] += scale * to_A[b, 0, r]
-                out[row + b, r] += scale * back[1, r]
-                out[row + b, 3 + r] += scale * back[0, r]
+                out[row + b, r] += scale * (to_A[b, 1, r] if same else to_B[b, 1, r])
+                out[row + b, 3 + r] += scale * (to_A[b, 0, r] if same else to_B[b, 0, r])
         for s in range(first[i], first[i + 1]):
-            _moments(mu[s], A[s], B[s], x_A, x_B, X)
+            _moments(mu, A, B, s, x_A, x_B, X)
             m += mu[s, 0]
             for r in range(3):
                 s_A[r] += x_A[r]
@@ -120,43 +117,69 @@ def add_mass(mu, first, A, C_A, P_A, B, C_B, P_B, same, scale, out):
 
 
 @inline
-def _composite(column, m, s_here, s_there, S, transposed, out):
-    """Momentum about the base, moment and force (2, 3), of what moves by a column of the other pose."""
-    w0, w1, w2, v0, v1, v2 = column[0, 0], column[0, 1], column[0, 2], column[1, 0], column[1, 1], column[1, 2]
+def _composite(columns, i, b, m, s_here, s_there, S, transposed):
+    """Momentum about the base of what moves by columns[i, b] of the other pose: moment and force, six numbers."""
+    w0, w1, w2 = columns[i, b, 0, 0], columns[i, b, 0, 1], columns[i, b, 0, 2]
+    v0, v1, v2 = columns[i, b, 1, 0], columns[i, b, 1, 1], columns[i, b, 1, 2]
     h0, h1, h2, s0, s1, s2 = s_here[0], s_here[1], s_here[2], s_there[0], s_there[1], s_there[2]
     a01, a02, a12, a10, a20, a21 = S[0, 1], S[0, 2], S[1, 2], S[1, 0], S[2, 0], S[2, 1]
     if transposed:
         a01, a02, a12, a10, a20, a21 = a10, a20, a21, a01, a02, a12
     on0, on1, on2 = S[1, 1] + S[2, 2], S[0, 0] + S[2, 2], S[0, 0] + S[1, 1]
-    out[0, 0] = h1 * v2 - h2 * v1 + on0 * w0 - a01 * w1 - a02 * w2
-    out[0, 1] = h2 * v0 - h0 * v2 + on1 * w1 - a10 * w0 - a12 * w2
-    out[0, 2] = h0 * v1 - h1 * v0 + on2 * w2 - a20 * w0 - a21 * w1
-    out[1, 0] = m * v0 + w1 * s2 - w2 * s1
-    out[1, 1] = m * v1 + w2 * s0 - w0 * s2
-    out[1, 2] = m * v2 + w0 * s1 - w1 * s0
+    return (
+        h1 * v2 - h2 * v1 + on0 * w0 - a01 * w1 - a02 * w2,
+        h2 * v0 - h0 * v2 + on1 * w1 - a10 * w0 - a12 * w2,
+        h0 * v1 - h1 * v0 + on2 * w2 - a20 * w0 - a21 * w1,
+        m * v0 + w1 * s2 - w2 * s1,
+        m * v1 + w2 * s0 - w0 * s2,
+        m * v2 + w0 * s1 - w1 * s0,
+    )
 
 
 @inline
-def _moments(mu, A, B, x_A, x_B, X):
-    """First moments of one station in both poses, and X = Σ μ x_B x_Aᵀ."""
+def _moments(mu, A, B, s, x_A, x_B, X):
+    """First moments of the station s in both poses, and X = Σ μ x_B x_Aᵀ."""
     for r in range(3):
-        x_A[r], x_B[r] = mu[0] * A[0, r], mu[0] * B[0, r]
+        x_A[r], x_B[r] = mu[s, 0] * A[s, 0, r], mu[s, 0] * B[s, 0, r]
     for r in range(3):
         for c in range(3):
-            X[r, c] = x_B[r] * A[0, c] + mu[1] * B[1 + r, 1] * A[1 + c, 1] + mu[2] * B[1 + r, 2] * A[1 + c, 2]
+            X[r, c] = (
+                x_B[r] * A[s, 0, c]
+                + mu[s, 1] * B[s, 1 + r, 1] * A[s, 1 + c, 1]
+                + mu[s, 2] * B[s, 1 + r, 2] * A[s, 1 + c, 2]
+            )
 
 
 @inline
-def _accumulate(one, total):
-    for k in range(2):
-        for r in range(3):
-            total[k, r] += one[k, r]
+def _values(x, b):
+    """The six numbers of x[b] (2, 3). Compilers keep them in registers, and load arrays anew that a store might change;
+    a slice would be a counted reference.
+    """
+    return x[b, 0, 0], x[b, 0, 1], x[b, 0, 2], x[b, 1, 0], x[b, 1, 1], x[b, 1, 2]
 
 
 @inline
-def _dot(x, y):
-    total = 0.0
+def _set(one, totals, b):
     for k in range(2):
         for r in range(3):
-            total += x[k, r] * y[k, r]
-    return total
+            totals[b, k, r] = one[3 * k + r]
+
+
+@inline
+def _accumulate(one, totals, b):
+    for k in range(2):
+        for r in range(3):
+            totals[b, k, r] += one[3 * k + r]
+
+
+@inline
+def _dot(x, i, a, y):
+    """Of the column x[i, a] (2, 3) and six numbers."""
+    return (
+        x[i, a, 0, 0] * y[0]
+        + x[i, a, 0, 1] * y[1]
+        + x[i, a, 0, 2] * y[2]
+        + x[i, a, 1, 0] * y[3]
+        + x[i, a, 1, 1] * y[4]
+        + x[i, a, 1, 2] * y[5]
+    )

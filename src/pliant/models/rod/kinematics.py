@@ -106,12 +106,12 @@ def sweep(q, kinds, first, fraction, ends, frames, C, P):
         for s in range(3):
             ends[0, 1 + r, s] = q[1 + r, s]
     for k in range(count):
-        a, u, start = q[4 + 2 * k], q[5 + 2 * k], ends[k]
         if len(C):
             for s in range(first[k], first[k + 1]):
-                _pose_and_columns(start, a, u, fraction[s], c, kinds, frames[s], P[s])
-            _pose_and_columns(start, a, u, 1.0, c, kinds, ends[k + 1], C[k])
+                _pose_and_columns(ends, q, k, fraction[s], c, kinds, frames, s, P, s)
+            _pose_and_columns(ends, q, k, 1.0, c, kinds, ends, k + 1, C, k)
             continue
+        a, u, start = q[4 + 2 * k], q[5 + 2 * k], ends[k]
         for s in range(first[k], first[k + 1]):
             pose_in_section(start, a, u, fraction[s], c, T, R, x)
             _store(R, x, frames[s])
@@ -120,29 +120,31 @@ def sweep(q, kinds, first, fraction, ends, frames, C, P):
 
 
 @inline
-def _pose_and_columns(start, a, u, t, c, kinds, pose, columns):
-    """The pose (4, 3) and the columns (n, 2, 3) at the fraction t of a section: `pose_in_section` and
-    `columns_in_section` in scalars. Compilers keep matrices of nine scalars in registers, and store arrays that might
-    overlap after every sum; a step makes three sweeps.
+def _pose_and_columns(starts, rod, k, t, c, kinds, poses, i, columns, j):
+    """The pose (4, 3) poses[i] and the columns (n, 2, 3) columns[j] at the fraction t of the section k of `rod`, q of
+    `sweep`, which begins at starts[k]: `pose_in_section` and `columns_in_section` in scalars. Compilers keep matrices
+    of nine scalars in registers, and store arrays that might overlap after every sum; slices of arrays are counted
+    references, which cost as much as a pose. A step makes three sweeps.
     """
-    x, y, z, p, q, r = t * a[0], t * a[1], t * a[2], t * u[0], t * u[1], t * u[2]
+    x, y, z = t * rod[4 + 2 * k, 0], t * rod[4 + 2 * k, 1], t * rod[4 + 2 * k, 2]
+    p, q, r = t * rod[5 + 2 * k, 0], t * rod[5 + 2 * k, 1], t * rod[5 + 2 * k, 2]
     even_functions(x * x + y * y + z * z, c)
     al, be, ga, b1, g1 = c[0], c[1], c[2], c[3], c[4]
-    s00, s01, s02 = start[1, 0], start[1, 1], start[1, 2]
-    s10, s11, s12 = start[2, 0], start[2, 1], start[2, 2]
-    s20, s21, s22 = start[3, 0], start[3, 1], start[3, 2]
-    o0, o1, o2 = start[0, 0], start[0, 1], start[0, 2]
+    s00, s01, s02 = starts[k, 1, 0], starts[k, 1, 1], starts[k, 1, 2]
+    s10, s11, s12 = starts[k, 2, 0], starts[k, 2, 1], starts[k, 2, 2]
+    s20, s21, s22 = starts[k, 3, 0], starts[k, 3, 1], starts[k, 3, 2]
+    o0, o1, o2 = starts[k, 0, 0], starts[k, 0, 1], starts[k, 0, 2]
     xx, yy, zz, xy, xz, yz = x * x, y * y, z * z, x * y, x * z, y * z
     # the rotation I + α [ta]× + β [ta]×²
     m00, m01, m02 = 1.0 - be * (yy + zz), be * xy - al * z, be * xz + al * y
     m10, m11, m12 = be * xy + al * z, 1.0 - be * (xx + zz), be * yz - al * x
     m20, m21, m22 = be * xz - al * y, be * yz + al * x, 1.0 - be * (xx + yy)
-    pose[1, 0], pose[1, 1] = s00 * m00 + s01 * m10 + s02 * m20, s00 * m01 + s01 * m11 + s02 * m21
-    pose[2, 0], pose[2, 1] = s10 * m00 + s11 * m10 + s12 * m20, s10 * m01 + s11 * m11 + s12 * m21
-    pose[3, 0], pose[3, 1] = s20 * m00 + s21 * m10 + s22 * m20, s20 * m01 + s21 * m11 + s22 * m21
-    pose[1, 2] = s00 * m02 + s01 * m12 + s02 * m22
-    pose[2, 2] = s10 * m02 + s11 * m12 + s12 * m22
-    pose[3, 2] = s20 * m02 + s21 * m12 + s22 * m22
+    poses[i, 1, 0], poses[i, 1, 1] = s00 * m00 + s01 * m10 + s02 * m20, s00 * m01 + s01 * m11 + s02 * m21
+    poses[i, 2, 0], poses[i, 2, 1] = s10 * m00 + s11 * m10 + s12 * m20, s10 * m01 + s11 * m11 + s12 * m21
+    poses[i, 3, 0], poses[i, 3, 1] = s20 * m00 + s21 * m10 + s22 * m20, s20 * m01 + s21 * m11 + s22 * m21
+    poses[i, 1, 2] = s00 * m02 + s01 * m12 + s02 * m22
+    poses[i, 2, 2] = s10 * m02 + s11 * m12 + s12 * m22
+    poses[i, 3, 2] = s20 * m02 + s21 * m12 + s22 * m22
     # T = I + β [ta]× + γ [ta]×², in world axes
     m00, m01, m02 = 1.0 - ga * (yy + zz), ga * xy - be * z, ga * xz + be * y
     m10, m11, m12 = ga * xy + be * z, 1.0 - ga * (xx + zz), ga * yz - be * x
@@ -153,9 +155,9 @@ def _pose_and_columns(start, a, u, t, c, kinds, pose, columns):
     w02 = s00 * m02 + s01 * m12 + s02 * m22
     w12 = s10 * m02 + s11 * m12 + s12 * m22
     w22 = s20 * m02 + s21 * m12 + s22 * m22
-    pose[0, 0] = o0 + w00 * p + w01 * q + w02 * r
-    pose[0, 1] = o1 + w10 * p + w11 * q + w12 * r
-    pose[0, 2] = o2 + w20 * p + w21 * q + w22 * r
+    poses[i, 0, 0] = o0 + w00 * p + w01 * q + w02 * r
+    poses[i, 0, 1] = o1 + w10 * p + w11 * q + w12 * r
+    poses[i, 0, 2] = o2 + w20 * p + w21 * q + w22 * r
     # Q = T′(ta)[tu] as in `jacobian_slope`, in world axes
     dot = x * p + y * q + z * r
     d1, e1 = b1 * dot, g1 * dot
@@ -173,8 +175,8 @@ def _pose_and_columns(start, a, u, t, c, kinds, pose, columns):
         else:
             i0, i1, i2 = t * w02, t * w12, t * w22
         if kind >= 3:  # a stretch or a shear moves what lies beyond without turning it
-            columns[n, 0, 0] = columns[n, 0, 1] = columns[n, 0, 2] = 0.0
-            columns[n, 1, 0], columns[n, 1, 1], columns[n, 1, 2] = i0, i1, i2
+            columns[j, n, 0, 0] = columns[j, n, 0, 1] = columns[j, n, 0, 2] = 0.0
+            columns[j, n, 1, 0], columns[j, n, 1, 1], columns[j, n, 1, 2] = i0, i1, i2
             continue
         if kind == 0:
             j0, j1, j2 = t * m00, t * m10, t * m20
@@ -182,10 +184,10 @@ def _pose_and_columns(start, a, u, t, c, kinds, pose, columns):
             j0, j1, j2 = t * m01, t * m11, t * m21
         else:
             j0, j1, j2 = t * m02, t * m12, t * m22
-        columns[n, 0, 0], columns[n, 0, 1], columns[n, 0, 2] = i0, i1, i2
-        columns[n, 1, 0] = s00 * j0 + s01 * j1 + s02 * j2 + o1 * i2 - o2 * i1
-        columns[n, 1, 1] = s10 * j0 + s11 * j1 + s12 * j2 + o2 * i0 - o0 * i2
-        columns[n, 1, 2] = s20 * j0 + s21 * j1 + s22 * j2 + o0 * i1 - o1 * i0
+        columns[j, n, 0, 0], columns[j, n, 0, 1], columns[j, n, 0, 2] = i0, i1, i2
+        columns[j, n, 1, 0] = s00 * j0 + s01 * j1 + s02 * j2 + o1 * i2 - o2 * i1
+        columns[j, n, 1, 1] = s10 * j0 + s11 * j1 + s12 * j2 + o2 * i0 - o0 * i2
+        columns[j, n, 1, 2] = s20 * j0 + s21 * j1 + s22 * j2 + o0 * i1 - o1 * i0
 
 
 @inline

@@ -67,6 +67,7 @@ class RodModel(Model):
     memory: SlenderMemory | None
 
     stress_name: ClassVar[str | None] = "fibre stress of rods (kPa)"
+    takes_whole_steps: ClassVar[bool] = True
 
     @classmethod
     def compiled(cls, spec: Rod, placement: FloatArray | None = None, parts: Parts = NO_PARTS) -> RodModel:
@@ -182,8 +183,7 @@ class RodModel(Model):
         nodes = np.arange(len(along.section), dtype=np.int32)
         if exclude is not None:
             nodes = nodes[~exclude.select(along.points(spec.start))]
-        listed = spec.section_list
-        where = zip(along.section, along.fraction, strict=True)
+        where, listed = zip(along.section, along.fraction, strict=True), spec.section_list
         radii = np.array([section_at(listed[k], float(t)).radius for k, t in where])
         return ContactShape(along, nodes, radius=float(radii.max()), radii=radii)
 

@@ -170,15 +170,20 @@ def add_symmetric_part(K, A):
 @kernel
 def momenta(kinds, first, mu, basis, v, frames, C, P, out, wrench_out):
     """Momenta (S, 3, 3) of the particles under the rates v, and Jᵀ of them (2 + 2N, 3)."""
-    twist, none = np.empty((len(frames), 2, 3)), np.zeros((len(frames), 3))
+    particle_momenta(kinds, first, mu, basis, v, frames, C, P, out)
+    tested(frames, out, np.zeros((len(frames), 3)), basis, kinds, first, C, P, wrench_out)
+
+
+@inline
+def particle_momenta(kinds, first, mu, basis, v, frames, C, P, out):
+    """Momenta (S, 3, 3) of the particles under the rates v."""
+    twist = np.empty((len(frames), 2, 3))
     twists(v, basis, kinds, first, C, P, twist)
     particle_velocities(frames, twist, out)
     for s in range(len(frames)):
         for axis in range(3):
             for c in range(3):
                 out[s, axis, c] *= mu[s, axis]
-    particle_wrench(frames, out, none, twist)
-    pull(twist, basis, kinds, first, C, P, wrench_out)
 
 
 @kernel

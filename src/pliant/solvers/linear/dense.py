@@ -100,7 +100,7 @@ def _cholesky(matrix: FloatArray) -> FloatArray:
     if matrix.size == 0:
         return matrix
     lower, info = linalg.lapack.dpotrf(matrix, lower=1)
-    if not info and _is_sound(lower, frozen(matrix)):
+    if not info and is_sound(lower, frozen(matrix.diagonal())):
         return np.asarray(lower)
     pivots = lower.diagonal()[: info - 1 if info > 0 else None]
     sound = pivots**2 > _TOLERANCE * np.abs(matrix.diagonal()[: len(pivots)])
@@ -115,11 +115,11 @@ def _cholesky(matrix: FloatArray) -> FloatArray:
 
 
 @kernel
-def _is_sound(lower: FloatArray, matrix: FloatArray) -> bool:
-    """Whether no pivot of L is rounding of the diagonal of its matrix."""
+def is_sound(lower: FloatArray, diagonal: FloatArray) -> bool:
+    """Whether no pivot of L (n, n) is rounding of the `diagonal` (n,) of its matrix."""
     sound = True
-    for i in range(len(matrix)):
-        sound = sound and lower[i, i] ** 2 > _TOLERANCE * abs(matrix[i, i])
+    for i in range(len(diagonal)):
+        sound = sound and lower[i, i] ** 2 > _TOLERANCE * abs(diagonal[i])
     return sound
 
 

@@ -1,4 +1,6 @@
-"""LU factorization called from inside kernels: LAPACK by the addresses that SciPy publishes, as `blas` calls BLAS."""
+"""LU and Cholesky factorization called from inside kernels: LAPACK by the addresses that SciPy publishes, as `blas`
+calls BLAS.
+"""
 
 from __future__ import annotations
 
@@ -51,3 +53,24 @@ def solve_rows(lib: Lapack, n: int, matrix: FloatArray, pivots: IntArray, x: Flo
     # LAPACK reads columns: what it factorized is the transpose
     call(lib.addresses[1], (address(lib.characters), i, i + _INT, a, i, p, address(x), i, i + 2 * _INT))
     return bool(lib.integers[2] == 0)
+
+
+@cache
+def cholesky_addresses() -> IndexArray:
+    """Addresses of dpotrf and dpotrs, (2,), for `solve_by_cholesky`."""
+    return np.array([routine_address(cython_lapack, name) for name in ("dpotrf", "dpotrs")], np.int64)
+
+
+@inline
+def solve_by_cholesky(addresses: IndexArray, matrix: FloatArray, x: FloatArray) -> bool:
+    """x ← A⁻¹ x for A (n, n), whose lower triangle stands by columns in `matrix` (n, n): A_ij in matrix[j, i]. L takes
+    its place. Whether A is positive definite.
+    """
+    lower, integers = np.full(1, 76, np.uint8), np.empty(3, np.int32)  # 76 is the character "L"
+    integers[0], integers[1], integers[2] = len(matrix), 1, 0
+    c, i, a = address(lower), address(integers), address(matrix)
+    call(addresses[0], (c, i, a, i, i + 2 * _INT))
+    if integers[2] != 0:
+        return False
+    call(addresses[1], (c, i, i + _INT, a, i, address(x), i, i + 2 * _INT))
+    return True
