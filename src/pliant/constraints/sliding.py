@@ -40,12 +40,12 @@ def locate(q, q_v, kinds, starts, nodes, weights, fixed_end, x, section, fractio
         arc = starts[k] + fraction[p] * (starts[k + 1] - starts[k])
         # the tip itself, within rounding, is past
         slides[p] = arc < starts[count] * (1.0 - 1e-9) and not (fixed_end and p == last)
-        pose_in_section(ends[k], q[4 + 2 * k], q[5 + 2 * k], fraction[p], c, T, R, y)
+        pose_in_section(ends, q, k, fraction[p], c, T, R, y)
         for r in range(3):
             frames[p, 0, r] = y[r]
             for s in range(3):
                 frames[p, 1 + r, s] = R[r, s]
-        columns_in_section(ends[k], q[4 + 2 * k], q[5 + 2 * k], fraction[p], c, T, Q, kinds, P[p])
+        columns_in_section(ends, q, k, fraction[p], c, T, Q, kinds, P, p)
 
 
 @kernel
@@ -108,11 +108,11 @@ def sliding_stiffness(q, q_v, kinds, basis, starts, nodes, weights, fixed_end, l
     for s in range(points):
         p = order[s]
         for r in range(3):
-            R = frames[p, 1 + r]
+            R0, R1, R2 = frames[p, 1 + r, 0], frames[p, 1 + r, 1], frames[p, 1 + r, 2]
             if slides[p]:
-                forces[s, 0, r] = -(R[1] * lam[p, 0] + R[2] * lam[p, 1] + R[0] * lam[p, 2])
+                forces[s, 0, r] = -(R1 * lam[p, 0] + R2 * lam[p, 1] + R0 * lam[p, 2])
             elif fixed_end and p == points - 1:
-                forces[s, 0, r] = -(R[0] * lam[points, 0] + R[1] * lam[points, 1] + R[2] * lam[points, 2])
+                forces[s, 0, r] = -(R0 * lam[points, 0] + R1 * lam[points, 1] + R2 * lam[points, 2])
     K[:] = 0.0
     subtract_load_stiffness(
         q, kinds, first, fraction[order], ends, frames[order], C, P[order], forces, moments, scale, K
@@ -148,10 +148,18 @@ def _row(q, basis, x, frames, section, C, P, nodes, weights, p, axis, row, gap, 
     for k in range(len(C)):
         for b in range(n):
             value = 0.0
-            if k <= section[p]:
-                w, v = (C[k, b, 0], C[k, b, 1]) if k < section[p] else (P[p, b, 0], P[p, b, 1])
-                value = -(d0 * v[0] + d1 * v[1] + d2 * v[2] + m0 * w[0] + m1 * w[1] + m2 * w[2])
-            rod[row, 6 + k * n + b] = value
+            if k < section[p]:
+                value = _moved(C, k, b, d0, d1, d2, m0, m1, m2)
+            elif k == section[p]:
+                value = _moved(P, p, b, d0, d1, d2, m0, m1, m2)
+            rod[row, 6 + k * n + b] = -value
+
+
+@inline
+def _moved(columns, i, b, d0, d1, d2, m0, m1, m2):
+    """Motion along d of a point with the moment m of d about the base, by columns[i, b]."""
+    turned = m0 * columns[i, b, 0, 0] + m1 * columns[i, b, 0, 1] + m2 * columns[i, b, 0, 2]
+    return d0 * columns[i, b, 1, 0] + d1 * columns[i, b, 1, 1] + d2 * columns[i, b, 1, 2] + turned
 
 
 @inline
@@ -168,7 +176,7 @@ def _slip(base, start_v, nodes, weights, x, q, frames, section, fraction, slides
     for p in range(len(x)):
         if slides[p]:
             k = section[p]
-            pose_in_section(ends[k], base[4 + 2 * k], base[5 + 2 * k], fraction[p], c, T, R, y)
+            pose_in_section(ends, base, k, fraction[p], c, T, R, y)
             gap[row] = 0.0
             for r in range(3):
                 moved = x[p, r] - before[p, r] - (frames[p, 0, r] + q[0, r] - y[r] - base[0, r])

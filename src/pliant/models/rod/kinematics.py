@@ -56,24 +56,35 @@ def add_step(dx, step, basis, scale, out):
 
 
 @inline
-def pose_in_section(start, a, u, t, c, T, R, x):
-    """Rotation R (3, 3) and position x (3,) at the fraction t beyond the pose `start` (4, 3); T = T(ta), c (7,) too."""
-    px, py, pz = t * a[0], t * a[1], t * a[2]
+def pose_in_section(starts, rod, k, t, c, T, R, x):
+    """Rotation R (3, 3) and position x (3,) at the fraction t of the section k of `rod`, q of `sweep`, which begins at
+    the pose starts[k] (4, 3); T = T(ta), c (7,) too. Slices of arrays would be counted references.
+    """
+    px, py, pz = t * rod[4 + 2 * k, 0], t * rod[4 + 2 * k, 1], t * rod[4 + 2 * k, 2]
+    u0, u1, u2 = rod[5 + 2 * k, 0], rod[5 + 2 * k, 1], rod[5 + 2 * k, 2]
     even_functions(px * px + py * py + pz * pz, c)
     polynomial(px, py, pz, c[0], c[1], T)
-    multiply(start[1:], T, R)
+    for r in range(3):
+        s0, s1, s2 = starts[k, 1 + r, 0], starts[k, 1 + r, 1], starts[k, 1 + r, 2]
+        for s in range(3):
+            R[r, s] = s0 * T[0, s] + s1 * T[1, s] + s2 * T[2, s]
     polynomial(px, py, pz, c[1], c[2], T)
+    y0 = t * (T[0, 0] * u0 + T[0, 1] * u1 + T[0, 2] * u2)
+    y1 = t * (T[1, 0] * u0 + T[1, 1] * u1 + T[1, 2] * u2)
+    y2 = t * (T[2, 0] * u0 + T[2, 1] * u1 + T[2, 2] * u2)
     for r in range(3):
-        x[r] = t * (T[r, 0] * u[0] + T[r, 1] * u[1] + T[r, 2] * u[2])
-    y0, y1, y2 = x[0], x[1], x[2]
-    for r in range(3):
-        x[r] = start[0, r] + start[1 + r, 0] * y0 + start[1 + r, 1] * y1 + start[1 + r, 2] * y2
+        x[r] = starts[k, 0, r] + starts[k, 1 + r, 0] * y0 + starts[k, 1 + r, 1] * y1 + starts[k, 1 + r, 2] * y2
 
 
 @inline
-def columns_in_section(start, a, u, t, c, T, Q, kinds, out):
-    """Columns (n, 2, 3), spin and velocity about the base, at the fraction t; T and c as left by the pose."""
+def columns_in_section(starts, rod, i, t, c, T, Q, kinds, out, j):
+    """Columns out[j] (n, 2, 3), spin and velocity about the base, at the fraction t of the section i; T and c as left
+    by the pose.
+    """
+    a = (rod[4 + 2 * i, 0], rod[4 + 2 * i, 1], rod[4 + 2 * i, 2])
+    u = (rod[5 + 2 * i, 0], rod[5 + 2 * i, 1], rod[5 + 2 * i, 2])
     jacobian_slope(a, u, t, c, Q)
+    x0, x1, x2 = starts[i, 0, 0], starts[i, 0, 1], starts[i, 0, 2]
     for k in range(len(kinds)):
         kind = kinds[k]
         if kind < 3:
@@ -83,12 +94,13 @@ def columns_in_section(start, a, u, t, c, T, Q, kinds, out):
             w0 = w1 = w2 = 0.0
             v0, v1, v2 = t * T[0, kind - 3], t * T[1, kind - 3], t * T[2, kind - 3]
         for r in range(3):
-            out[k, 0, r] = start[1 + r, 0] * w0 + start[1 + r, 1] * w1 + start[1 + r, 2] * w2
-            out[k, 1, r] = start[1 + r, 0] * v0 + start[1 + r, 1] * v1 + start[1 + r, 2] * v2
-        x, w = start[0], out[k, 0]
-        out[k, 1, 0] += x[1] * w[2] - x[2] * w[1]
-        out[k, 1, 1] += x[2] * w[0] - x[0] * w[2]
-        out[k, 1, 2] += x[0] * w[1] - x[1] * w[0]
+            s0, s1, s2 = starts[i, 1 + r, 0], starts[i, 1 + r, 1], starts[i, 1 + r, 2]
+            out[j, k, 0, r] = s0 * w0 + s1 * w1 + s2 * w2
+            out[j, k, 1, r] = s0 * v0 + s1 * v1 + s2 * v2
+        w0, w1, w2 = out[j, k, 0, 0], out[j, k, 0, 1], out[j, k, 0, 2]
+        out[j, k, 1, 0] += x1 * w2 - x2 * w1
+        out[j, k, 1, 1] += x2 * w0 - x0 * w2
+        out[j, k, 1, 2] += x0 * w1 - x1 * w0
 
 
 @kernel
@@ -111,12 +123,11 @@ def sweep(q, kinds, first, fraction, ends, frames, C, P):
                 _pose_and_columns(ends, q, k, fraction[s], c, kinds, frames, s, P, s)
             _pose_and_columns(ends, q, k, 1.0, c, kinds, ends, k + 1, C, k)
             continue
-        a, u, start = q[4 + 2 * k], q[5 + 2 * k], ends[k]
         for s in range(first[k], first[k + 1]):
-            pose_in_section(start, a, u, fraction[s], c, T, R, x)
-            _store(R, x, frames[s])
-        pose_in_section(start, a, u, 1.0, c, T, R, x)
-        _store(R, x, ends[k + 1])
+            pose_in_section(ends, q, k, fraction[s], c, T, R, x)
+            _store(R, x, frames, s)
+        pose_in_section(ends, q, k, 1.0, c, T, R, x)
+        _store(R, x, ends, k + 1)
 
 
 @inline
@@ -206,11 +217,11 @@ def unpacked(space, sections, stations, kinds):
 
 
 @inline
-def _store(R, x, pose):
+def _store(R, x, poses, i):
     for r in range(3):
-        pose[0, r] = x[r]
+        poses[i, 0, r] = x[r]
         for s in range(3):
-            pose[1 + r, s] = R[r, s]
+            poses[i, 1 + r, s] = R[r, s]
 
 
 @kernel

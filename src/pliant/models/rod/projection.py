@@ -45,72 +45,80 @@ def project(q, ends, points, section, fraction):  # type: ignore[no-untyped-def]
     for p in range(len(points)):
         best = nearest_end = np.inf
         for k in range(len(ends)):
-            nearest_end = min(nearest_end, _square_distance(ends[k, 0], points[p]))
+            nearest_end = min(nearest_end, _from_end(ends, k, points, p))
         nearest_end = np.sqrt(nearest_end)
         for k in range(len(ends) - 1):
-            a, u = q[4 + 2 * k], q[5 + 2 * k]
-            span = np.sqrt(u[0] * u[0] + u[1] * u[1] + u[2] * u[2])
-            both = np.sqrt(_square_distance(ends[k, 0], points[p])) + np.sqrt(
-                _square_distance(ends[k + 1, 0], points[p])
-            )
+            span = np.sqrt(q[5 + 2 * k, 0] ** 2 + q[5 + 2 * k, 1] ** 2 + q[5 + 2 * k, 2] ** 2)
+            both = np.sqrt(_from_end(ends, k, points, p)) + np.sqrt(_from_end(ends, k + 1, points, p))
             if 0.5 * (both - span) > min(nearest_end, np.sqrt(best)) + 1e-9 * span:
                 continue  # no point of the section is nearer than that to the point
-            bend = np.sqrt(a[0] * a[0] + a[1] * a[1] + a[2] * a[2])
+            bend = np.sqrt(q[4 + 2 * k, 0] ** 2 + q[4 + 2 * k, 1] ** 2 + q[4 + 2 * k, 2] ** 2)
             if bend * (0.5 * both + span) < _CONVEX * span:
-                t = _between(ends[k], ends[k + 1], a, u, points[p], c, T, R, x)
-                d = _square_distance(x, points[p])
+                t = _between(q, ends, k, points, p, c, T, R, x)
+                d = _square_distance(x, points, p)
                 if d < best:
                     best, section[p], fraction[p] = d, k, t
                 continue
             count = _SAMPLES + int(2.0 * bend)
             least, t = np.inf, 0.0
             for i in range(count + 1):
-                pose_in_section(ends[k], a, u, i / count, c, T, R, x)
-                d = _square_distance(x, points[p])
+                pose_in_section(ends, q, k, i / count, c, T, R, x)
+                d = _square_distance(x, points, p)
                 if d < least:
                     least, t = d, i / count
             if np.sqrt(least) - 0.5 * span / count > np.sqrt(best):
                 continue
-            t = _refined(ends[k], a, u, max(t - 1.0 / count, 0.0), t, min(t + 1.0 / count, 1.0), points[p], c, T, R, x)
-            pose_in_section(ends[k], a, u, t, c, T, R, x)
-            d = _square_distance(x, points[p])
+            t = _refined(q, ends, k, max(t - 1.0 / count, 0.0), t, min(t + 1.0 / count, 1.0), points, p, c, T, R, x)
+            pose_in_section(ends, q, k, t, c, T, R, x)
+            d = _square_distance(x, points, p)
             if d < best:
                 best, section[p], fraction[p] = d, k, t
 
 
 @inline
-def _between(start, end, a, u, point, c, T, R, x):  # type: ignore[no-untyped-def]
+def _between(q, ends, k, points, p, c, T, R, x):  # type: ignore[no-untyped-def]
     """The fraction t of the nearest point of a section along which the distance is convex; x (3,) is that point."""
     first = last = 0.0
+    u0, u1, u2 = q[5 + 2 * k, 0], q[5 + 2 * k, 1], q[5 + 2 * k, 2]
     for r in range(3):
-        first += (start[0, r] - point[r]) * (start[1 + r, 0] * u[0] + start[1 + r, 1] * u[1] + start[1 + r, 2] * u[2])
-        last += (end[0, r] - point[r]) * (end[1 + r, 0] * u[0] + end[1 + r, 1] * u[1] + end[1 + r, 2] * u[2])
+        begins = ends[k, 1 + r, 0] * u0 + ends[k, 1 + r, 1] * u1 + ends[k, 1 + r, 2] * u2
+        arrives = ends[k + 1, 1 + r, 0] * u0 + ends[k + 1, 1 + r, 1] * u1 + ends[k + 1, 1 + r, 2] * u2
+        first += (ends[k, 0, r] - points[p, r]) * begins
+        last += (ends[k + 1, 0, r] - points[p, r]) * arrives
     if first >= 0.0 or last <= 0.0:
         for r in range(3):
-            x[r] = start[0, r] if first >= 0.0 else end[0, r]
+            x[r] = ends[k, 0, r] if first >= 0.0 else ends[k + 1, 0, r]
         return 0.0 if first >= 0.0 else 1.0
-    t = _refined(start, a, u, 0.0, first / (first - last), 1.0, point, c, T, R, x)
-    pose_in_section(start, a, u, t, c, T, R, x)
+    t = _refined(q, ends, k, 0.0, first / (first - last), 1.0, points, p, c, T, R, x)
+    pose_in_section(ends, q, k, t, c, T, R, x)
     return t
 
 
 @inline
-def _square_distance(x, y):  # type: ignore[no-untyped-def]
-    return (x[0] - y[0]) ** 2 + (x[1] - y[1]) ** 2 + (x[2] - y[2]) ** 2
+def _square_distance(x, points, p):  # type: ignore[no-untyped-def]
+    return (x[0] - points[p, 0]) ** 2 + (x[1] - points[p, 1]) ** 2 + (x[2] - points[p, 2]) ** 2
 
 
 @inline
-def _refined(start, a, u, low, t, high, point, c, T, R, x):  # type: ignore[no-untyped-def]
+def _from_end(ends, k, points, p):  # type: ignore[no-untyped-def]
+    x, y, z = ends[k, 0, 0] - points[p, 0], ends[k, 0, 1] - points[p, 1], ends[k, 0, 2] - points[p, 2]
+    return x**2 + y**2 + z**2
+
+
+@inline
+def _refined(q, ends, k, low, t, high, points, p, c, T, R, x):  # type: ignore[no-untyped-def]
     """The fraction t in [low, high] with (x − p)·x′ = 0, or the end that is nearer."""
-    b0, b1, b2 = a[1] * u[2] - a[2] * u[1], a[2] * u[0] - a[0] * u[2], a[0] * u[1] - a[1] * u[0]
+    a0, a1, a2 = q[4 + 2 * k, 0], q[4 + 2 * k, 1], q[4 + 2 * k, 2]
+    u0, u1, u2 = q[5 + 2 * k, 0], q[5 + 2 * k, 1], q[5 + 2 * k, 2]
+    b0, b1, b2 = a1 * u2 - a2 * u1, a2 * u0 - a0 * u2, a0 * u1 - a1 * u0
     for _ in range(50):
-        pose_in_section(start, a, u, t, c, T, R, x)
+        pose_in_section(ends, q, k, t, c, T, R, x)
         value = curve = 0.0
         for r in range(3):
-            slope = R[r, 0] * u[0] + R[r, 1] * u[1] + R[r, 2] * u[2]
+            slope = R[r, 0] * u0 + R[r, 1] * u1 + R[r, 2] * u2
             bend = R[r, 0] * b0 + R[r, 1] * b1 + R[r, 2] * b2
-            value += (x[r] - point[r]) * slope
-            curve += slope * slope + (x[r] - point[r]) * bend
+            value += (x[r] - points[p, r]) * slope
+            curve += slope * slope + (x[r] - points[p, r]) * bend
         if value > 0.0:
             high = t
         else:

@@ -227,7 +227,7 @@ def forward_rows(
         if rows - i == 1:
             _down_one(fronts, b, panels, Y[i])
         else:
-            _down_four(fronts, b, panels, Y[i : i + FOUR])
+            _down_four(fronts, b, panels, Y, i)
         i += FOUR
     for i in range(rows):
         row, value = Y[i], 0.0
@@ -250,46 +250,56 @@ def _down_one(fronts: Fronts, b: int, panels: FloatArray, y: FloatArray) -> None
     for s in range(len(fronts.parent)):
         begin = b * fronts.start[s]
         k = b * fronts.start[s + 1] - begin
-        own = y[begin : begin + k]
         reached = False
         for i in range(k):
-            side[i] = own[i]
-            reached = reached or own[i] != 0.0
+            side[i] = y[begin + i]
+            reached = reached or side[i] != 0.0
         if not reached:
             continue
-        rows = fronts.rows[fronts.row_ptr[s] : fronts.row_ptr[s + 1]]
-        height = k + b * len(rows)
-        side[k:height] = 0.0
+        rows = fronts.row_ptr[s]
+        below = fronts.row_ptr[s + 1] - rows
+        height = k + b * below
+        for i in range(k, height):
+            side[i] = 0.0
         solve_lower(panels, fronts.panel[s], height, k, side)
         for i in range(k):
-            own[i] = side[i]
-        for i in range(len(rows)):
+            y[begin + i] = side[i]
+        for i in range(below):
+            at = b * fronts.rows[rows + i]
             for r in range(b):
-                y[b * rows[i] + r] += side[k + b * i + r]
+                y[at + r] += side[k + b * i + r]
 
 
 @inline
-def _down_four(fronts: Fronts, b: int, panels: FloatArray, Y: FloatArray) -> None:
-    """Forward substitution of four vectors Y (4, n) over the supernodes that any of them reaches."""
-    sides = np.empty((FOUR, Y.shape[1]))
+def _down_four(fronts: Fronts, b: int, panels: FloatArray, Y: FloatArray, first: int) -> None:
+    """Forward substitution of four vectors, Y (n, unknowns) from `first` on, over the supernodes that any of them
+    reaches. Slices in the loop over supernodes would be counted references, which cost as much as the substitution.
+    """
+    count = Y.shape[1]
+    s0, s1, s2, s3 = np.empty(count), np.empty(count), np.empty(count), np.empty(count)
     for s in range(len(fronts.parent)):
         begin = b * fronts.start[s]
         k = b * fronts.start[s + 1] - begin
         reached = False
-        for lane in range(FOUR):
-            for i in range(k):
-                sides[lane, i] = Y[lane, begin + i]
-                reached = reached or Y[lane, begin + i] != 0.0
+        for i in range(k):
+            s0[i], s1[i] = Y[first, begin + i], Y[first + 1, begin + i]
+            s2[i], s3[i] = Y[first + 2, begin + i], Y[first + 3, begin + i]
+            reached = reached or s0[i] != 0.0 or s1[i] != 0.0 or s2[i] != 0.0 or s3[i] != 0.0
         if not reached:
             continue
-        rows = fronts.rows[fronts.row_ptr[s] : fronts.row_ptr[s + 1]]
-        height = k + b * len(rows)
-        sides[:, k:height] = 0.0
-        solve_lower_four(panels, fronts.panel[s], height, k, sides[0], sides[1], sides[2], sides[3])
-        for lane in range(FOUR):
-            y, side = Y[lane], sides[lane]
-            for i in range(k):
-                y[begin + i] = side[i]
-            for i in range(len(rows)):
-                for r in range(b):
-                    y[b * rows[i] + r] += side[k + b * i + r]
+        rows = fronts.row_ptr[s]
+        below = fronts.row_ptr[s + 1] - rows
+        height = k + b * below
+        for i in range(k, height):
+            s0[i] = s1[i] = s2[i] = s3[i] = 0.0
+        solve_lower_four(panels, fronts.panel[s], height, k, s0, s1, s2, s3)
+        for i in range(k):
+            Y[first, begin + i], Y[first + 1, begin + i] = s0[i], s1[i]
+            Y[first + 2, begin + i], Y[first + 3, begin + i] = s2[i], s3[i]
+        for i in range(below):
+            at, side = b * fronts.rows[rows + i], k + b * i
+            for r in range(b):
+                Y[first, at + r] += s0[side + r]
+                Y[first + 1, at + r] += s1[side + r]
+                Y[first + 2, at + r] += s2[side + r]
+                Y[first + 3, at + r] += s3[side + r]
