@@ -214,7 +214,7 @@ def _find_forces(wanted: IndexArray, keys: IndexArray, lam: FloatArray, found: F
 def _constant(count: int, value: float, kind: Any) -> Any:
     """One number `count` times, read-only since it is shared."""
     made = np.full(count, value, kind)
-    made.setflags(write=False)
+    made.setflags(False)
     return made
 
 

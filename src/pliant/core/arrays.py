@@ -33,7 +33,7 @@ def frozen(array: Any) -> Any:
     if not array.flags.writeable:
         return array
     view = array.view()
-    view.setflags(write=False)
+    view.setflags(False)  # by position: the keyword takes as long as the view
     return view
 
 

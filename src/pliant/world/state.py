@@ -55,10 +55,10 @@ class State(KeepsArraysReadOnly):
     ) -> State:  # fmt: skip
         """The state at the end of a step, in a third of the time that ``__init__`` takes."""
         for array in (*q, *v, lam):
-            array.setflags(write=False)
+            array.setflags(False)
         for history in histories:
             if history is not None:
-                history.setflags(write=False)
+                history.setflags(False)
         own = {"world": world, "time": time, "q": q, "v": v, "lam": lam}
         return filled(cls, {**own, "keys": keys, "memories": memories, "histories": histories})
 

@@ -92,7 +92,7 @@ class BarycentricMap(PointMap):
         columns, ends = self._all_columns
         values = np.empty(len(columns))
         length = _path_shortening(frozen(q), *self.means, order, fixed, values)
-        values.setflags(write=False)  # kernels read it twice
+        values.setflags(False)  # kernels read it twice
         return length, csr(values, columns, ends, (1, 3 * self.node_count))
 
     def pull_back(self, q: FloatArray, H: sparse.csr_matrix) -> sparse.csr_matrix:
