@@ -41,6 +41,10 @@ LAWLESS = 0.1
 are active.
 """
 
+CLOSING = 0.05
+"""Depth to which open contacts may close in the motion without regularization, over its largest displacement: facets
+turn by more in a linear solve. Deeper ones take part when the laws are solved again around that motion.
+"""
 TURNS = 6
 """Most solves of the laws around the motion found; each is one of the frictional problem, without a factorization."""
 ENOUGH = 0.1
@@ -110,14 +114,15 @@ def refined(
         change = np.abs(new - asked).max(initial=0.0)
         lawful = Refined(center, springs.yielding(new, e), stable)
         few = change <= LAWLESS * np.abs(asked).max(initial=0.0)
-        if not change or (few and curvature is not None):
+        closes = _closes(rows, solve, e, center)
+        if not closes and (not change or (few and curvature is not None)):
             return lawful
         if not turn:
             first = least = _dot(rest, rest)
         size = _size(g, pulled(rows.H, new - solve.lam, dx))
-        if few and size < least:
+        if few and not closes and size < least:
             best, least = lawful, size
-        if least <= ENOUGH**2 * first or any(each is not None for each in modes):
+        if (not closes and least <= ENOUGH**2 * first) or any(each is not None for each in modes):
             break
         there = [a + b for a, b in zip(solve.applied, Ae, strict=True)]
         found = _around(stiffness, factors, curvature, rows, still, center, there, new)
@@ -129,6 +134,21 @@ def refined(
         if size < least:
             best, least = Refined(solve.dx, solve.lam, stable), size
     return best
+
+
+def _closes(rows: Rows, solve: _Solve, e: Motion, center: Motion) -> bool:
+    """Whether contacts that do not push overlap after the further motion e, much deeper than before."""
+    problem = solve.problem
+    assert problem is not None
+    normal = rows.law == Law.SIGNORINI
+    normal[np.flatnonzero(rows.law == Law.COULOMB)[::3]] = True
+    open_rows = np.flatnonzero(normal & (solve.lam <= 0.0))
+    if not len(open_rows):
+        return False
+    before = problem.delta_free[open_rows] + problem.W[open_rows] @ solve.lam
+    after = before + np.asarray(sum(H[open_rows] @ x.ravel() for H, x in zip(rows.H, e, strict=True)))
+    longest = max(float(np.abs(x).max(initial=0.0)) for x in center)
+    return bool((after < np.minimum(before, 0.0) - CLOSING * longest).any())
 
 
 class _Solve(NamedTuple):

@@ -1,0 +1,26 @@
+"""Random contact statics of machine parts: each converges to an equilibrium that an independent check accepts."""
+
+import pytest
+
+import pliant as pl
+from tests.verification.statics.parts_pressed import scene
+from tests.verification.statics.random_contact import violations
+
+MOST_SOLVES = 200
+QUICK = {
+    ("beam_over_rollers", 3): "the first solve of an increment carried the beam through the rollers",
+    ("beam_over_rollers", 6): "the same on one roller beside the middle",
+}
+"""Scenes that once failed or took more linear solves, and why."""
+
+
+@pytest.mark.parametrize(("kind", "seed"), QUICK)
+def test_a_scene_that_once_failed_converges(kind, seed):
+    made = scene(kind, seed)
+    state, info = pl.QuasiStatic(dt=made.dt)(made.world, made.world.initial_state(), made.controls)
+    found = violations(made, state, info)
+    assert info.iterations <= MOST_SOLVES
+    assert found["balance"] < 1e-6, found
+    assert found["cone"] < 1e-6, found
+    assert found["gap"] < 1e-3, found
+    assert found["overlap"] < 0.05, found
