@@ -34,6 +34,7 @@ from pliant.collision.facet_contacts import with_facets
 from pliant.collision.folded_cells import folded_penetration
 from pliant.collision.narrow.round_contacts import (
     COARSE_DIP,
+    CONVEX,
     DIP,
     ROUND,
     edge_contacts,
@@ -105,7 +106,7 @@ class ContactPair(Constraint):
     @property
     def may_coarsen(self) -> bool:
         """Whether a round side may be left to the vertices of the other one, as in a `RowView.coarse`."""
-        return self.b.surface is None and self.a.surface is not None and isinstance(self.b.solid, ROUND)
+        return self.b.surface is None and self.a.surface is not None and isinstance(self.b.solid, CONVEX)
 
     @property
     def keeps_planes(self) -> bool:

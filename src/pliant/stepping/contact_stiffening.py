@@ -12,13 +12,15 @@ from typing import Any
 
 import numpy as np
 
+from pliant.constraints import RowLaw
 from pliant.core.types import FloatArray
 from pliant.stepping.active_rows import kept_rows
 from pliant.stepping.stages import Step
 
-STIFFER = 1.0
-"""ρ over the stiffness of a node: enough for what contacts stabilize, and small enough to leave the compliance of the
-rows its digits.
+STIFFER = ((1.0, False), (1.0, True), (10.0, False))
+"""What is tried in turn: ρ over the stiffness of a node, small enough to leave the compliance of the rows its digits,
+and whether slip across forces of friction is resisted. The last one is for contacts with friction: those that stick
+hold a node in all directions, and a plug far beyond the load at which it would buckle without them.
 """
 STIFFENED = 10
 """Linear solves with an indefinite tangent stiffened along the active rows. Longer, contacts change between stick and
@@ -26,16 +28,18 @@ slip from solve to solve, and a projected tangent converges more surely.
 """
 
 
-def contact_blocks(step: Step, index: int, diagonal: FloatArray, *, across: bool) -> FloatArray | None:
+def contact_blocks(step: Step, index: int, diagonal: FloatArray, *, stiffer: float, across: bool) -> FloatArray | None:
     """ρ HᵀH of the rows that were active in the last linear solve of `step`, as 3 × 3 blocks (n, 3, 3) of the nodes of
-    body `index`, whose stiffness has the `diagonal` (n, 3) N/m; None where no row acts on it. Slip `across` a force of
-    friction, which other forces allow, is resisted only where it is asked for: in a narrow pipe nothing else holds a
-    plug that turns about its axis.
+    body `index`, whose stiffness has the `diagonal` (n, 3) N/m; ρ is `stiffer` times that of a node. None where no row
+    acts on it. Slip `across` a force of friction, which other forces allow, is resisted only where it is asked for: in
+    a narrow pipe nothing else holds a plug that turns about its axis.
 
     A row over several nodes is lumped: S Σ |hₙ| (ĥₙ·xₙ)², with S = Σ |hₙ|, is no less than (Σ hₙ·xₙ)².
     """
     assembly, lam = step.assembly, step.lam
     if assembly is None or not len(lam) or diagonal.ndim != 2 or diagonal.shape[1] != 3:
+        return None
+    if stiffer > STIFFER[0][0] and not (assembly.rows.law == RowLaw.COULOMB).any():
         return None
     kept = kept_rows(assembly.rows, lam, stuck=False)[0]
     if not across:
@@ -51,7 +55,7 @@ def contact_blocks(step: Step, index: int, diagonal: FloatArray, *, across: bool
     sizes = np.linalg.norm(parts, axis=1)
     total = np.bincount(rows, sizes, minlength=H.shape[0])
     used = sizes > 0.0
-    scale = STIFFER * diagonal.mean(axis=1)[at[used]] * total[rows[used]] / sizes[used]
+    scale = stiffer * diagonal.mean(axis=1)[at[used]] * total[rows[used]] / sizes[used]
     blocks = np.zeros((nodes, 3, 3))
     np.add.at(blocks, at[used], scale[:, None, None] * parts[used, :, None] * parts[used, None, :])
     return blocks

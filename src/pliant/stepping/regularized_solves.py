@@ -28,7 +28,7 @@ from pliant.models.rigid import RigidModel
 from pliant.solvers.contact import MixedProblem
 from pliant.solvers.linear.response import Motion
 from pliant.stepping.bodies import Reactions, StepBodies
-from pliant.stepping.contact_stiffening import contact_blocks
+from pliant.stepping.contact_stiffening import STIFFER, contact_blocks
 from pliant.stepping.neutral_motions import Hold, NeutralMotions
 from pliant.stepping.newton import check_finite
 from pliant.stepping.refinement import refined
@@ -230,9 +230,10 @@ class RegularizedSolves:
                     systems.append(system)
                     break
                 except SingularError:
-                    if tried < 2 and self._stiffens and K.takes_blocks and self._nearness <= NEAR:
-                        blocks = contact_blocks(step, index, K.diagonal(), across=tried == 1)
-                        tried = tried + 1 if blocks is not None else 2
+                    if tried < len(STIFFER) and self._stiffens and K.takes_blocks and self._nearness <= NEAR:
+                        stiffer, across = STIFFER[tried]
+                        blocks = contact_blocks(step, index, K.diagonal(), stiffer=stiffer, across=across)
+                        tried = tried + 1 if blocks is not None else len(STIFFER)
                         self._stiffened |= blocks is not None
                         if blocks is not None:
                             continue

@@ -26,6 +26,8 @@ from pliant.core.types import BoolArray, FloatArray, IndexArray, IntArray
 
 ROUND = (Sphere, Capsule, Cylinder, Pipe)
 """Solids whose contacts with edges and faces are found here."""
+CONVEX = (Sphere, Capsule, Cylinder)
+"""Those among them that a coarse surface may rock and roll on; edges do not dip into the wall around them."""
 DIP = 0.05
 """Fraction of its length by which an edge dips between its ends before it has a contact of its own: that of an edge of
 0.4 radii on a sphere. Shorter ones are bounded by their vertices; they penetrate by 2 % of the radius at most."""
