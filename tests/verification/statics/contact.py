@@ -221,6 +221,12 @@ def indenter(shape, friction=0.0, depth=0.004, slide=0.0, *, fine=1):
         ),
         "small ball": lambda: pl.Obstacle.sphere(center=(0.05, 0.03, 0.0451), radius=0.015, motion=motion),
         "punch": lambda: pl.Obstacle.box(size=(0.022, 0.022, 0.02), center=(0.05, 0.03, 0.0401), motion=motion),
+        "edge": lambda: pl.Obstacle.box(
+            size=(0.02, 0.1, 0.02),
+            center=(0.051, 0.03, 0.0301 + 0.01 * 2**0.5),
+            rotation=(0, np.pi / 4, 0),
+            motion=motion,
+        ),
         "plane": lambda: pl.Obstacle.plane(point=(0, 0, 0.0301), normal=(0, 0, -1), motion=motion),
     }[shape]()
     tool = scene.add(tool)

@@ -72,6 +72,7 @@ CASES: dict[str, Callable[..., Case]] = {
     "flat punch, μ 0.5": partial(indenter, "punch", 0.5, depth=0.003),
     "ball indents block": partial(indenter, "ball"),
     "ball indents block, μ 0.5": partial(indenter, "ball", 0.5),
+    "edge of a box indents block, μ 0.3": partial(indenter, "edge", 0.3, depth=0.003),
     "block pressed by support, μ 1": partial(pressed_by_support, 1.0),
     "plane presses block, frictionless": partial(indenter, "plane"),
     "roller indents block, μ 0.3": partial(indenter, "roller", 0.3),
