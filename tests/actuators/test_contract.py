@@ -164,3 +164,33 @@ def test_pieces_of_no_length_have_no_bend():
         bends, sagitta = middles.bends(path, q)
     assert np.isfinite(bends).all()
     assert sagitta[0] == pytest.approx(0.0, abs=1e-15)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_stiffness_of_a_cable_on_rigid_bodies_is_the_curvature_of_its_length(seed):
+    """λ d²L/dt² when one body moves and turns at constant rates: directions of the segments, and lever arms."""
+    rng = np.random.default_rng(seed)
+    scene = pl.Scene()
+    boxes = [scene.add(box(f"box {k}", rng.normal(size=3))) for k in range(2)]
+    points = 0.1 * rng.normal(size=(4, 3))
+    cable = scene.add(pl.Cable([boxes[0], boxes[0], boxes[1], None], points, pull_point=rng.normal(size=3)))
+    world = scene.compile()
+    constraint = world.constraints[world.constraint_index(cable)]
+    bodies = StepBodies.begin(world, world.initial_state(), euler_scheme(DT), {})
+    q, lam, scale = [trial.positions() for trial in bodies.trials], np.array([3.0]), 0.5
+    K = [np.zeros((6, 6)) for _ in boxes]
+    for of in (constraint.stiffness, constraint.turning_stiffness):
+        for index, term in of(q, lam, scale):
+            term.add_to(K[index])
+    for index in range(2):
+        np.testing.assert_allclose(K[index], K[index].T, atol=1e-12)
+        for _ in range(3):
+            d = [rng.normal(size=(2, 3)) if k == index else np.zeros((2, 3)) for k in range(2)]
+            lengths = []
+            for t in (-1e-4, 0.0, 1e-4):
+                moved = bodies.at([t * x for x in d])
+                lengths.append(constraint.length([trial.positions() for trial in moved.trials]))
+            curvature = (lengths[0] - 2.0 * lengths[1] + lengths[2]) / 1e-8
+            along = d[index].ravel()
+            assert along @ K[index] @ along == pytest.approx(scale * lam[0] * curvature, rel=1e-4, abs=1e-4)
+    assert list(constraint.turning_stiffness(q, np.zeros(1), scale)) == []

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import pliant as pl
+from pliant.constraints import RowView
+from pliant.core.errors import CapacityError
 from pliant.core.lie import rotation_log
 
 ROD = {"section": pl.sections.Circle(0.004), "young": 1e6, "poisson": 0.4, "density": 1e3}
@@ -240,3 +242,20 @@ def test_a_slender_body_of_few_elements_lies_on_narrow_posts(body, kind):
     np.testing.assert_allclose(state.points(slender)[:, 2], 0.007, atol=2e-5)
     assert np.abs(state.velocities(slender)[:, 0]).max() < 1e-4
     assert info.penetration < 1e-6
+
+
+def test_the_capacity_counts_contacts_of_segments_as_well():
+    """A beam across a ball that it meets between two of its points, and near the ball with these."""
+    scene = pl.Scene()
+    beam = scene.add(pl.Beam(line((-0.05, 0.001, 0), (0.051, 0, 0), 4), **ROD))
+    ball = scene.add(pl.Obstacle.sphere(center=(0.013, 0, -0.0241), radius=0.02))
+    scene.collide(beam, ball, margin=0.02)
+    world = scene.compile()
+    pair, view = world.constraints[0], RowView.of(world.models)
+    found = pair.contact_set(view, None)
+    of_points = int((found.nodes_a[:, 1] < 0).sum())
+    assert 0 < of_points < found.count
+    assert replace(pair, capacity=found.count).contact_set(view, None).count == found.count
+    for capacity in (of_points, found.count - 1):
+        with pytest.raises(CapacityError, match=f"{found.count} contacts found, but the capacity is {capacity}"):
+            replace(pair, capacity=capacity).contact_set(view, None)

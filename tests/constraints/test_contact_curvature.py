@@ -80,7 +80,8 @@ def test_the_geometric_stiffness_is_the_derivative_of_contact_forces(scene):
     known = np.asarray(turns).reshape(-1, 3).any(axis=1) | every.curvature.any(axis=(1, 2))
     assert known.sum() >= 1 + (scene is blocks) * 8
     flat = {ContactKind.VERTEX_FACE, ContactKind.FACE_VERTEX, ContactKind.EDGE_EDGE}
-    assert scene is not blocks or set(memory.contacts.kind[known]) == flat
+    expected = {blocks: flat, ball_on_edge: {ContactKind.EDGE_EDGE}}
+    assert expected.get(scene, set()) <= set(memory.contacts.kind[known])
     memory = replace(memory, contacts=memory.contacts.selected(known), frames=memory.frames[known])
     lam = rng.uniform(0.5, 1.0, memory.contacts.count)
     curvature = curvature_of([(pair, memory, lam)], bodies.view(), world.models)

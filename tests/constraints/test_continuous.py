@@ -8,7 +8,7 @@ from continuous_survey import container, is_inside, passes_through
 from pliant.collision import Box, Capsule, Cylinder, Plane, Sphere
 from pliant.collision.continuous.simplex_distance import distances
 from pliant.constraints import RowView
-from pliant.constraints.continuous import _core, crossing_time
+from pliant.constraints.continuous import Path, _core, crossing_time
 from pliant.core.immutable import evolve
 
 SOFT = pl.materials.Corotated(young=1e6, poisson=0.3, density=1000)
@@ -261,3 +261,33 @@ def test_the_time_of_a_crossing_by_a_cylinder_is_that_of_its_lowest_line(radius)
     reached = crossing_time(pair, view)
     assert reached == pytest.approx(0.03 / (fall * 0.01), abs=0.02)
     assert crossing_time(pair, evolve(view, time=0.002, dt=0.002)) == np.inf
+
+
+def test_edges_of_a_moving_surface_have_the_mean_normal_of_their_faces():
+    """Of a box turned in the world: along the middle of both faces where these meet, the face's own within it; motions
+    begin and end where the parts of the step do.
+    """
+    turn = (0.3, -0.5, 0.7)
+    scene = pl.Scene()
+    body = scene.add(pl.RigidBody.box(size=(0.1, 0.2, 0.3), mass=1.0, rotation=turn, velocity=(1.0, 0.0, 0.0)))
+    scene.collide(scene.add(sheet()), body, continuous=True, allow_overlap=True)
+    world = scene.compile()
+    (pair,) = world.constraints
+    q = list(world.initial_state().q)
+    index = world.index(body)
+    moved = [np.zeros_like(model.initial()[1]) for model in world.models]
+    moved[index][0] = (0.01, 0.0, 0.0)
+    end = [x.copy() for x in q]
+    end[index][0] += (0.01, 0.0, 0.0)
+    side = pair.b if pair.b.index == index else pair.a
+    view = RowView.of(world.models, end, start=q, moved=moved, time=0.01, dt=0.01)
+    surface = side.surface if side.surface is not None else side.facets
+    moving = Path(side, view).surface(surface, (0.25, 0.75))
+    np.testing.assert_allclose(moving.end - moving.start, [[0.005, 0.0, 0.0]] * len(moving.start), atol=1e-12)
+    np.testing.assert_allclose(moving.final - moving.end, [[0.0025, 0.0, 0.0]] * len(moving.start), atol=1e-12)
+    rotation = q[index][1:]
+    local = 0.5 * (moving.start[moving.edges[:, 0]] + moving.start[moving.edges[:, 1]]) - q[index][0] - (0.0025, 0, 0)
+    local = local @ rotation / np.array([0.05, 0.1, 0.15])
+    outward = np.where(np.abs(np.abs(local) - 1.0) < 1e-9, np.sign(local), 0.0)
+    outward = outward / np.linalg.norm(outward, axis=1, keepdims=True) @ rotation.T
+    np.testing.assert_allclose(moving.edge_normals, outward, atol=1e-12)

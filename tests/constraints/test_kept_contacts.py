@@ -1,5 +1,7 @@
 """Contacts that are kept over solves of an equilibrium: measured again on their own facet or edges."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -7,7 +9,16 @@ import pliant as pl
 from pliant.collision import ContactKind
 from pliant.collision.surface import EDGE_LIMIT
 from pliant.constraints import RowView
-from pliant.constraints.kept_contacts import OUTSIDE, SOLVES, KeptContacts, _across, _on_face, with_kept
+from pliant.constraints.kept_contacts import (
+    OUTSIDE,
+    SOLVES,
+    KeptContacts,
+    _across,
+    _as_other_facets,
+    _on_face,
+    _renamed,
+    with_kept,
+)
 from pliant.core.lie import rotation_exp
 
 SOFT = pl.materials.NeoHookean(young=1e5, poisson=0.3, density=1e3)
@@ -206,3 +217,25 @@ def test_points_with_a_radius_and_round_solids_keep_nothing():
     assert with_kept(pair, view, nothing, KeptContacts.after(None, found, np.ones(found.count))) is nothing
     none = KeptContacts.after(None, found, np.zeros(found.count))
     assert with_kept(pair, view, found, none) is found
+
+
+def test_second_facets_have_keys_of_their_own_and_get_back_those_of_their_vertices():
+    """Also the facet with the number zero; edges keep their keys; one of each is left."""
+    _, _, found = detected(soft_blocks())
+    flat = found.selected(found.kind != ContactKind.VERTEX_OBSTACLE)
+    corners = np.flatnonzero(flat.face >= 0)
+    faces = flat.face.copy()
+    faces[corners] = np.arange(len(corners))
+    numbered = replace(flat, face=faces)
+    others = _as_other_facets(numbered)
+    assert others.count == flat.count
+    assert (np.diff(others.key) > 0).all()
+    assert not np.isin(others.key[others.face >= 0], flat.key).any()
+    np.testing.assert_array_equal(others.key[others.face < 0], flat.key[faces < 0])
+    back = _renamed(others)
+    assert sorted(back.key.tolist()) == flat.key.tolist()
+    assert dict(zip(back.face.tolist(), back.key.tolist(), strict=True))[0] == flat.key[corners[0]]
+    twice = _as_other_facets(numbered.selected(np.repeat(corners[:1], 2)))
+    assert twice.count == 1
+    edges = flat.selected(flat.face < 0)
+    assert _renamed(edges) is edges

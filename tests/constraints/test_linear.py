@@ -302,3 +302,28 @@ def test_the_rate_of_a_constraint_is_the_change_of_its_sum_over_the_step():
 def test_points_of_a_term_are_checked(points):
     with pytest.raises(pl.InputError, match="points of a Term"):
         pl.Term(block(pl.Scene()), (1, 0, 0), points=points)
+
+
+@pytest.mark.parametrize("side", [0.0, 1.0])
+@pytest.mark.parametrize(("off", "taken"), [(0.0, True), (5e-7, True), (2e-6, False)])
+def test_periodic_points_may_miss_their_faces_by_rounding_on_either_side(side, off, taken):
+    """A micrometre; others are refused, as embedded points are."""
+    scene = pl.Scene()
+    mesh = pl.mesh.box((0.04, 0.04, 0.04), (2, 2, 2))
+    rubber = pl.materials.Corotated(young=1e5, poisson=0.3, density=1e3)
+    body = scene.add(pl.Volume(mesh, rubber))
+    points = np.array([(0.0, 0.01, 0.01), (0.0, 0.03, 0.02)])
+    shift = (-off, 0.0, 0.0) if side == 0.0 else (0.0, 0.0, 0.0)
+    period = (0.04 + off, 0.0, 0.0)
+    pair = pl.LinearConstraint.periodic(body, points + shift, period=period, direction=(1, 0, 0), value=1e-3)
+    scene.add(pair)
+    if not taken:
+        with pytest.raises(pl.PliantError):
+            scene.compile()
+        return
+    world = scene.compile()
+    rows, _ = world.constraints[0].rows_at(RowView.of(world.models))
+    x = world.models[0].rest
+    np.testing.assert_allclose(rows.H[0] @ x.ravel(), 0.04, atol=1e-5)  # the two faces are a period apart
+    np.testing.assert_allclose(rows.H[0] @ np.ones(x.size), 0.0, atol=1e-12)
+    np.testing.assert_allclose(rows.gap, -1e-3, atol=1e-15)

@@ -130,6 +130,17 @@ def test_formats_are_checked(tmp_path):
     path = write_archive(tmp_path / "a.npz", "pliant thing 3", arrays())
     with pytest.raises(InputError, match=r"another version .* \('pliant thing 3'; this one reads 'pliant thing 2'"):
         read_archive(path, TAG, what=WHAT)
+    for odd in (
+        "pliant thing",
+        "pliant thing x",
+        "pliant thing -1",
+        "pliant thing 1234567",
+        "pliant thing ²",
+        "thing 3",
+    ):
+        other = write_archive(tmp_path / "odd.npz", odd, arrays())
+        with pytest.raises(InputError, match=f"is not a saved thing: it holds {odd!r}, not 'pliant thing 2'"):
+            read_archive(other, TAG, what=WHAT)
     with pytest.raises(InputError, match="is not a saved thing: it holds 'pliant thing 3', not 'pliant run 1'"):
         read_archive(path, "pliant run 1", what=WHAT)
     np.savez(tmp_path / "plain.npz", x=np.zeros(3))

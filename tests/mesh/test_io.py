@@ -10,7 +10,7 @@ import pytest
 
 from pliant.core.errors import MeshError, UnitError
 from pliant.mesh import box, load, load_surface, save, tube
-from pliant.mesh.io import file_format
+from pliant.mesh.io import _check_read, file_format
 
 ROBOTS = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "robots"
 needs_robots = pytest.mark.skipif(not ROBOTS.is_dir(), reason=f"robot meshes are not at {ROBOTS}")
@@ -210,3 +210,31 @@ def test_a_file_without_a_signature_is_what_its_ending_says(tmp_path):
     assert file_format(path) == "med"
     with pytest.raises(MeshError, match="of no known mesh format"):
         file_format(path.rename(tmp_path / "part.xyzw"))
+
+
+@pytest.mark.parametrize("far", [1e101, -1e101, np.inf, -np.inf, np.nan])
+def test_nodes_beyond_all_sizes_are_refused(tmp_path, far):
+    """On either side of the origin."""
+    points = np.array(BEAM.points)
+    points[3, 1] = far
+    path = tmp_path / "far.vtu"
+    meshio.write_points_cells(path, points, [("tetra", BEAM.cells)])
+    with pytest.raises(MeshError, match="has nodes that are not finite, or beyond"):
+        load(path, unit="m")
+
+
+@pytest.mark.parametrize(
+    ("points", "blocks", "words"),
+    [
+        (np.zeros((3, 0)), [], "holds no nodes"),
+        (np.zeros(6), [], "holds no nodes"),
+        (BEAM.points, [("tetra", np.zeros(4, int))], "its tetra cells are no lists of nodes"),
+        (BEAM.points, [("tetra", np.zeros((2, 4)))], "its tetra cells are no lists of nodes"),
+        (BEAM.points, [("polygon", np.zeros((2, 4), int)), ("polygon", np.zeros((2, 5), int))], "different numbers"),
+    ],
+)
+def test_what_a_reader_returns_is_checked(tmp_path, points, blocks, words):
+    """Empty blocks are no cells; unsigned indices are indices."""
+    with pytest.raises(MeshError, match=words):
+        _check_read(tmp_path, points, blocks)
+    _check_read(tmp_path, BEAM.points, [("tetra", np.zeros(0)), ("tetra", BEAM.cells.astype(np.uint32))])

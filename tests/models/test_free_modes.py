@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import pliant as pl
+from pliant.models.free_modes import motions_of_points
 from pliant.models.model import StepStart
 from pliant.models.scheme import STATIC_SCHEME
 
@@ -115,3 +116,18 @@ def test_positions_must_be_finite():
     q[3, 1] = np.nan
     with pytest.raises(pl.InputError, match=r"positions of 'volume' must be finite, but entry \[3, 1\]"):
         model.free_modes(q)
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_unit_rotations_move_the_farthest_point_by_a_unit(sign):
+    """On whichever side of the centre of mass it is; translations are units, both are rigid."""
+    x = sign * np.array([(0.0, 0.0, 0.0), (0.3, 0.1, 0.0), (0.1, -0.2, 0.05), (0.2, 0.1, 0.3)])
+    mass = np.array([7.0, 1.0, 1.0, 0.5])
+    motions, size = motions_of_points(x, mass)
+    arm = x - mass @ x / mass.sum()
+    assert size == pytest.approx(np.abs(arm).max())
+    np.testing.assert_allclose(motions[:, :, :3], np.broadcast_to(np.eye(3), (4, 3, 3)))
+    for axis in range(3):
+        np.testing.assert_allclose(size * motions[:, :, 3 + axis], np.cross(np.eye(3)[axis], arm), atol=1e-15)
+        np.testing.assert_allclose(mass @ motions[:, :, 3 + axis], 0.0, atol=1e-15)
+    assert np.abs(motions).max() == pytest.approx(1.0)

@@ -96,3 +96,13 @@ def test_points_must_be_markers(run):
 def test_only_takes_names(run, only):
     with pytest.raises(pl.InputError, match="only must be names of curves"):
         curves(run, only=only)
+
+
+def test_the_largest_displacement_is_from_the_first_instant():
+    """Of a body that moves as one it is the way that it has gone, in mm, wherever it began."""
+    scene = pl.Scene()
+    ball = scene.add(pl.RigidBody.sphere(radius=0.01, mass=0.1, position=(3.0, -2.0, 1.0), velocity=(0.3, 0.0, 0.4)))
+    moved = pl.simulate(scene.compile(), pl.ImplicitEuler(dt=0.01), until=0.03)
+    (curve,) = [each for each in curves(moved) if each.panel == "largest displacement"]
+    assert (curve.name, curve.unit) == (ball.name, "mm")
+    np.testing.assert_allclose(curve.values, [0.0, 5.0, 10.0, 15.0], atol=1e-9)

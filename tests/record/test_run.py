@@ -217,3 +217,11 @@ def test_times_of_a_run_are_found_to_their_last_digits(recorded):
     for beyond in (last + 1e-8 * span, first - 1e-8 * span, np.nan):
         with pytest.raises(pl.InputError, match=r"is not in this run, which lasts from 0 to"):
             run.index(beyond)
+
+
+@pytest.mark.parametrize(("until", "steps"), [(0.001, 1), (0.0049, 1), (0.014, 1), (0.016, 2), (0.03, 3)])
+def test_a_run_has_the_steps_that_come_nearest_to_its_end(until, steps):
+    """One at least."""
+    scene = pl.Scene()
+    scene.add(pl.RigidBody.sphere(radius=0.01, mass=0.1))
+    assert len(pl.simulate(scene.compile(), pl.ImplicitEuler(dt=0.01), until=until)) == steps + 1

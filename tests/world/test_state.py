@@ -98,3 +98,19 @@ def test_states_of_files_without_a_header_still_load(tmp_path):
     with np.load(state.save(tmp_path / "state.npz")) as data:
         np.savez(tmp_path / "old.npz", **{name: data[name] for name in data.files if name != "header"})
     np.testing.assert_array_equal(world.load_state(tmp_path / "old.npz").q[0], state.q[0])
+
+
+def test_states_that_are_made_cannot_be_written_either():
+    """Positions, velocities, forces and histories, whoever made the arrays."""
+    scene = pl.Scene()
+    rubber = pl.materials.Corotated(young=1e5, poisson=0.3, density=1e3)
+    memory = pl.materials.Viscoelastic(rubber, [(0.3, 0.1)])
+    scene.add(pl.Volume(pl.mesh.box((0.1, 0.1, 0.1), (1, 1, 1)), memory))
+    world = scene.compile()
+    rest, _ = pl.ImplicitEuler(dt=0.01)(world, world.initial_state())
+    arrays = [np.array(one) for one in (rest.q[0], rest.v[0], rest.lam, rest.histories[0])]
+    made = pl.State(world, 0.0, (arrays[0],), (arrays[1],), arrays[2], histories=(arrays[3],))
+    for array in (*made.q, *made.v, made.lam, *made.histories):
+        assert not array.flags.writeable
+        with pytest.raises(ValueError, match="read-only"):
+            array[...] = 0.0

@@ -128,3 +128,13 @@ def test_the_skin_is_closed_and_holds_the_volume_of_the_beam(model):
     assert volume == pytest.approx(model.elements.length.sum() * model.spec.section.area, rel=1e-12)
     edges = np.concatenate([triangles[:, [0, 1]], triangles[:, [1, 2]], triangles[:, [2, 0]]])
     assert set(map(tuple, edges)) == set(map(tuple, edges[:, ::-1]))
+
+
+def test_an_axis_of_unequal_elements_is_as_long_as_all_of_them():
+    scene = pl.Scene()
+    nodes = [(0.0, 0, 0), (0.03, 0, 0), (0.03, 0.05, 0), (0.03, 0.05, 0.11)]
+    scene.add(pl.Beam(nodes, section=pl.sections.Circle(0.002), young=1e7, poisson=0.3, density=1e3))
+    axis = scene.compile().models[0].axis()
+    assert axis.length == pytest.approx(0.03 + 0.05 + 0.11)
+    np.testing.assert_allclose(axis.starts, [0.0, 0.03, 0.08])
+    np.testing.assert_allclose(axis.ends, [0.03, 0.08, 0.19])

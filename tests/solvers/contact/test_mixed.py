@@ -221,3 +221,19 @@ def test_nan_is_caught_where_a_problem_was_made_by_hand() -> None:
     p.W[0, 0] = np.nan
     with pytest.raises(pl.InputError, match="W must be finite"):
         solve(p)
+
+
+@pytest.mark.parametrize("length", [1.0, 1e-3, 1e4])
+def test_what_bilateral_rows_leave_counts_in_the_residual_in_any_unit(length):
+    """Two rows that are the same but for 1e-10 of their gap cannot both be met: half of it is left on either, relative
+    to the norm of the gaps.
+    """
+    h = np.array([[1.0, 0.2], [1.0, 0.2], [0.3, 1.0]])
+    law = [Law.BILATERAL, Law.BILATERAL, Law.SIGNORINI]
+    gaps = length * np.array([1.0, 1.0 + 1e-10, -2.0])
+    result = solve(MixedProblem.of(h @ h.T, gaps, law))
+    scale = np.sqrt((h**2).sum(axis=1))
+    left = np.abs(result.delta[:2] / scale[:2])
+    assert result.delta[2] >= -1e-9 * length
+    assert result.residual == pytest.approx(np.linalg.norm(left) / np.linalg.norm(gaps / scale), rel=0.05)
+    assert result.residual > 1e-12

@@ -75,3 +75,17 @@ def test_one_unknown():
     assert DenseFactor(np.array([[4.0]])).solve(np.array([2.0])) == pytest.approx([0.5])
     with pytest.raises(SingularError, match="unknown 0"):
         DenseFactor(np.array([[-4.0]]))
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+@pytest.mark.parametrize("size", [1e-200, 1.0, 1e12])
+def test_singular_matrices_are_told_whatever_the_sign_and_the_size_of_their_entries(sign, size):
+    """A row that is a combination of others; the same with a little of its own is solved."""
+    rng = np.random.default_rng(0)
+    A = sign * size * rng.uniform(0.5, 1.5, (6, 6))
+    A[5] = A[1] + 0.5 * A[2]
+    with pytest.raises(SingularError, match="singular at unknown 5"):
+        DenseFactor(A, symmetric=False)
+    A[5] *= 1.0 + 1e-3 * rng.normal(size=6)
+    x = rng.normal(size=6)
+    np.testing.assert_allclose(DenseFactor(A, symmetric=False).solve(A @ x), x, rtol=1e-8)

@@ -64,3 +64,17 @@ def test_keep_must_be_a_mask(grid):
         analyze(grid.pattern, keep=[0, 1])
     with pytest.raises(InputError, match="coordinates"):
         analyze(grid.pattern, coordinates=np.full((210, 3), np.nan))
+
+
+@pytest.mark.parametrize("count", [60, 200])
+def test_sizes_of_the_factor_are_those_of_its_fronts(make_system, count):
+    """Operations of eliminating each front pivot by pivot, to lower order; entries of L; and the tallest front."""
+    system = make_system(count, seed=1, cliques=2 * count)
+    symbolic = analyze(system.pattern)
+    k, u = (np.asarray(each, int) for each in symbolic._front_sizes())
+    rows = [[pivots + rest - j for j in range(pivots)] for pivots, rest in zip(k, u, strict=True)]
+    exact = sum(float(n) ** 2 for front in rows for n in front)
+    assert symbolic.flops == pytest.approx(exact, rel=0.1)
+    assert symbolic.factor_nonzeros == sum(n for front in rows for n in front)
+    assert symbolic.tallest_front == (k + u).max()
+    assert k.sum() == symbolic.unknown_count
