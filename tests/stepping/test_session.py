@@ -164,3 +164,19 @@ def test_a_stepper_accepts_what_begins_a_session():
     values, own = begin_session(None, world, state, {"gravity": (0, 0, -1.0)}, Workspace())
     assert own is session.BY_LAWS
     np.testing.assert_array_equal(values["gravity"], (0, 0, -1.0))
+
+
+@pytest.mark.parametrize("follow", [False, True])
+def test_an_iteration_that_goes_on_from_its_forces_has_the_larger_budget(monkeypatch, follow):
+    """Of every island, and of the problem as a whole."""
+    asked = []
+
+    def search(problem, warm=None, *, quick):
+        asked.append(quick)
+        return result(np.zeros(len(problem.delta_free)))
+
+    monkeypatch.setattr(session, "solve_direct", lambda problem: None)
+    monkeypatch.setattr(session, "solve", search)
+    DirectSession(follow=follow).solve(condensed_of((0, 1), known={100: 1.0}))
+    DirectSession(follow=follow).solve(condensed_of(*ISLANDS, known={100: 1.0}))
+    assert asked == [not follow] * 4

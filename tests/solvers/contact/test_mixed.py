@@ -237,3 +237,14 @@ def test_what_bilateral_rows_leave_counts_in_the_residual_in_any_unit(length):
     assert result.delta[2] >= -1e-9 * length
     assert result.residual == pytest.approx(np.linalg.norm(left) / np.linalg.norm(gaps / scale), rel=0.05)
     assert result.residual > 1e-12
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_given_forces_leave_nothing_to_solve(seed):
+    """Rows with imposed forces alone: δ = δ_free + W λ with λ as given, no residual, no iteration, of any rank."""
+    rng = np.random.default_rng(seed)
+    W, gaps, forces = compliance(rng, 6, rank=2 + seed), rng.normal(size=6), rng.normal(size=6)
+    result = solve(MixedProblem.of(W, gaps, [IMPOSED] * 6, target=forces))
+    np.testing.assert_array_equal(result.lam, forces)
+    np.testing.assert_allclose(result.delta, gaps + W @ forces, atol=1e-15)
+    assert (result.residual, result.gap, result.status) == (0.0, 0.0, pl.Status.CONVERGED)
