@@ -49,6 +49,7 @@ def test_a_body_answers_to_the_rows_that_touch_it(filled, seed):
     H, rows = rows_of(rng, filled)
     touching, indices = touching_rows(rows)
     np.testing.assert_array_equal(touching.toarray(), H[np.flatnonzero(filled)])
+    assert len(touching.indptr) == sum(filled) + 1
     assert (indices is None) == all(filled)
     assert indices is None or indices.tolist() == np.flatnonzero(filled).tolist()
     motion = Dense(A).motion(r)
