@@ -86,3 +86,22 @@ def test_the_body_must_be_the_one_that_the_modes_were_made_for(world):
     fewer = subspace(world, point_count=lambda count: count - 1, **bare)
     with pytest.raises(pl.InputError, match="integration points"):
         fewer.reduced(world.models[0])
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_modes_are_zero_at_supports_but_for_rounding(world, sign):
+    """In either direction; what is below rounding is set to zero."""
+    fixed = np.flatnonzero(world.models[0].constrained.ravel())
+    bare = {"points": lambda _: None, "weights": lambda _: None}
+
+    def with_motion(size):
+        def change(modes):
+            moved = modes.copy()
+            moved[fixed[0], 0] = sign * size * np.abs(modes).max()
+            return moved
+
+        return subspace(world, modes=change, **bare)
+
+    with pytest.raises(pl.InputError, match="a mode of 'bar' moves constrained nodes"):
+        with_motion(1e-3).reduced(world.models[0])
+    assert not with_motion(1e-12).reduced(world.models[0]).chart.modes[fixed].any()

@@ -108,8 +108,7 @@ class _ActiveSet:
     def let_in(self) -> bool:
         """Let one column in, and those out that would become negative; False where none lowers the residual."""
         cosine = self.rest @ self.G
-        np.divide(cosine, self.lengths, out=cosine, where=self.lengths > 0.0)
-        cosine[self.lengths == 0.0] = -1.0
+        np.divide(cosine, self.lengths, out=cosine, where=self.lengths > 0.0)  # else 0
         cosine[self.support] = -1.0
         while True:
             column = int(np.argmax(cosine))
