@@ -174,3 +174,19 @@ def test_a_group_is_closed():
     mirrors = pl.reduction.closed_group([[1, 0, 2], [0, 2, 1]])
     assert len(mirrors) == 5
     assert all(a.tolist() != b.tolist() for a, b in combinations(mirrors, 2))
+
+
+def test_symmetries_take_lists_and_check_them():
+    turn = [[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]
+    made = pl.reduction.Symmetry(actuators=[1, 0], points=[2, 0, 1], matrix=turn, offset=[0.0, 0.0, 0.5])
+    moved = made.positions([[(1.0, 0.0, 0.0), (0.0, 2.0, 0.0), (0.0, 0.0, 3.0)]])
+    np.testing.assert_allclose(moved[0], [(-2.0, 0.0, 0.5), (0.0, 0.0, 3.5), (0.0, 1.0, 0.5)])
+    np.testing.assert_array_equal(made.forces([[1.0], [2.0], [3.0]]), [[2.0], [3.0], [1.0]])
+    for change, said in (
+        ({"points": [0, 0]}, "points of a symmetry"), ({"actuators": [1]}, "actuators of a symmetry"),
+        ({"actuators": [0.0]}, "actuators of a symmetry"), ({"offset": [0.0]}, "offset"),
+        ({"matrix": np.eye(2)}, "matrix"),
+        ({"matrix": np.diag([1.0, 1.0, 1.0 + 1e-8])}, "its inverse is its transpose"),
+    ):  # fmt: skip
+        with pytest.raises(pl.InputError, match=said):
+            pl.reduction.Symmetry(**{"actuators": [0], "points": [0, 1]} | change)
