@@ -111,6 +111,7 @@ def test_a_cut_actuator_has_no_force_and_no_limit_of_its_way():
     one, two = limits(0.5, 3.0, -0.1, 0.2), limits(1.0, 9.0, -0.3, 0.4)
     assert limited(one, two, cut=(False, True)) == [[0.5, 0.0], [3.0, 0.0], [-0.1, -INF], [0.2, INF]]
     assert limited(one, two, cut=(True, False)) == [[0.0, 1.0], [0.0, 9.0], [-INF, -0.3], [INF, 0.4]]
+    assert limited(one, two, cut=(True, True)) == [[0.0, 0.0], [0.0, 0.0], [-INF, -INF], [INF, INF]]
 
 
 def test_supports_stand_behind_the_actuators():

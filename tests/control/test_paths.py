@@ -44,6 +44,9 @@ def test_lines_and_polygons_are_evenly_spaced():
     np.testing.assert_allclose(paths.through([(0, 1, 2), (2, 1, 0)], count=3), [(0, 1, 2), (1, 1, 1), (2, 1, 0)])
     with pytest.raises(pl.InputError, match="two points or more, got 1"):
         paths.through([(0, 0, 0)], count=3)
+    for bad in ([(0, 0), (1, 1)], [0, 1, 2], [(0, 0, 0), (np.nan, 0, 0)]):
+        with pytest.raises(pl.InputError, match="points"):
+            paths.through(bad, count=3)
     for bad in (0, -1, 2.5):
         with pytest.raises(pl.InputError, match="count"):
             paths.line(start=(0, 0, 0), end=(1, 0, 0), count=bad)

@@ -87,7 +87,7 @@ def test_a_constant_target_is_one_for_all_steps(bar):
 
 
 def test_bad_input(bar):
-    _, fast, cables, tip, marker = bar
+    world, fast, cables, tip, marker = bar
     kind, given = pl.control.Predictive, {"effectors": [tip], "actuators": cables, "dt": DT}
     start = dict.fromkeys(cables, pl.Force(0.3))
     mpc = kind(fast, **given)
@@ -101,6 +101,7 @@ def test_bad_input(bar):
         (lambda: kind(fast, **given, bounds={cables[0]: (1.0, 0.0)}), "pair"),
         (lambda: kind(fast, **given, rates={cables[0]: 0.0}), "rate"),
         (lambda: mpc.begin(fast.initial_state(), {cables[0]: pl.Force(0.1)}), "no command"),
+        (lambda: mpc.begin(world.initial_state(), start), "another world"),
         (lambda: mpc(plan, {}), "no reference"),
         (lambda: mpc(plan, {tip: (0, 0, np.nan)}), "finite"),
         (lambda: mpc(plan, {tip: marker.position}, {}), "no measured"),
