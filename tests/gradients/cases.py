@@ -235,6 +235,28 @@ def rigid(seed, steps, *, shape="box", mu=0.3, friction=0.0, q=0.0, v=0.0, gravi
 RIGID_STEPS = {"q": 1e-5, "v": 1e-4, "gravity": 1e-2, "friction": 1e-4}
 
 
+def hinged(seed, steps, *, v=0.0, gravity=0.0, command=0.0):
+    """A box that hangs from the world by a hinge with a motor, on which a second one spins."""
+    rng = np.random.default_rng(seed)
+    scene = pl.Scene(gravity=(gravity, 0, -9.81))
+    first = scene.add(pl.RigidBody.box(size=(0.06, 0.02, 0.01), mass=0.05, position=(0.03, 0, 0), spin=(0, 1.0, 0)))
+    second = scene.add(pl.RigidBody.box(size=(0.04, 0.02, 0.01), mass=0.03, position=(0.08, 0, 0)))
+    motor = scene.add(pl.Hinge(first, rng.normal(size=3), point=(0, 0, 0)))
+    scene.add(pl.Hinge(second, rng.normal(size=3), point=(0.06, 0, 0), base=first))
+    world = scene.compile()
+    control = [{motor: pl.Torque(2e-3 + command)}] * steps
+    loss = 1e3 * pl.losses.Position((second, np.array([0.02, 0, 0])), (0.05, 0.02, 0.03), when="always")
+    named = {"v": P.InitialVelocities(first), "gravity": P.Gravity(), "command": P.Control(motor)}
+    along, state = rng.normal(size=(2, 3)), world.initial_state()
+    speeds = list(state.v)
+    speeds[world.index(first)] = speeds[world.index(first)] + v * along
+    start = pl.State(world, 0.0, state.q, tuple(speeds), np.zeros(0))
+    return Case(world, loss, control, named, start, {"v": along, "gravity": np.eye(3)[0], "command": np.ones(steps)})
+
+
+HINGED_STEPS = {"v": 1e-3, "gravity": 1e-2, "command": 1e-4}
+
+
 def towed(seed, steps, *, young=0.0, command=0.0, gravity=0.0):
     """A rigid body that hangs from the end of a bar by two cables."""
     rng = np.random.default_rng(seed)

@@ -92,6 +92,30 @@ def test_steps_of_one_linear_solve(make, options):
     check(routed, 1, 3, LINEAR, sizes, **options)
 
 
+SMALL = [
+    (cases.rigid, 6, {"shape": "box", "flying": True}), (cases.rigid, 4, {"shape": "box", "mu": 0.3}),
+    (cases.rigid, 4, {"shape": "ball", "mu": 0.02}), (cases.slender, 1, {"kind": "rod", "pulled": True}),
+    (cases.slender, 2, {"kind": "rod", "pulled": False}), (cases.slender, 3, {"kind": "beam", "pulled": True}),
+    (cases.slender, 4, {"kind": "beam", "pulled": False}), (cases.hinged, 1, {}),
+]  # fmt: skip
+SLENDER_STEPS = cases.SLENDER_STEPS | {"gravity": 1.0}  # gravity along the axis hardly moves it: beyond rounding
+SIZES = {cases.rigid: cases.RIGID_STEPS, cases.slender: SLENDER_STEPS, cases.hinged: cases.HINGED_STEPS}
+
+
+@pytest.mark.parametrize(("make", "seed", "options"), SMALL)
+def test_steps_of_one_linear_solve_of_rods_beams_and_rigid_bodies(make, seed, options):
+    """Their matrix turns with them, and includes the geometric stiffness of rows at the forces before."""
+    check(make, seed, 3, LINEAR, SIZES[make], **options)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(10, 16))
+def test_many_steps_of_one_linear_solve(seed):
+    for make, _, options in SMALL:
+        shared = options.get("shape") == "box" and "mu" in options  # four corners leave open how they share friction
+        check(make, seed, 6, LINEAR, SIZES[make], 1e-5 if shared else 1e-6, **options)
+
+
 @pytest.mark.parametrize("stepper", [cases.EULER, LINEAR])
 def test_a_reduced_finger(stepper):
     check(cases.reduced, 0, 4, stepper, cases.REDUCED_STEPS)

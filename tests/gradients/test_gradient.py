@@ -129,13 +129,6 @@ def test_steps_of_one_linear_solve_refuse_what_their_linearization_does_not_know
     linear, route = pl.ImplicitEuler(0.01), pl.parameters.Route(cable)
     with pytest.raises(pl.InputError, match="routes of cables are not differentiated through steps of one linear"):
         pl.gradient(world, linear, loss, parameters=[route], until=0.02)
-    scene = pl.Scene()
-    ball = scene.add(pl.RigidBody.sphere(radius=0.01, mass=0.01))
-    with pytest.raises(pl.InputError, match="know volumes; 'sphere' is none: give the stepper"):
-        pl.gradient(
-            scene.compile(), linear, pl.losses.Position((ball, np.zeros(3)), (0, 0, 0)),
-            parameters=[pl.parameters.Gravity()], until=0.02,
-        )  # fmt: skip
     rope = cases.roped(0, 2)
     with pytest.raises(pl.InputError, match="'cable', whose force stiffens several bodies: give the stepper"):
         rope.gradient(linear)
@@ -213,3 +206,42 @@ def test_a_ball_lands_on_a_rigid_box_that_turns(mu, of_ball):
     velocities = pl.parameters.InitialVelocities(ball)
     found = pl.gradient(world, step, loss, parameters=[velocities], start=start(0.0), until=0.005 * steps)
     assert np.vdot(found[velocities], along) == pytest.approx(cases.difference(value, 1e-5), rel=2e-5)
+
+
+def loose_ball(*, resting):
+    """A soft bar, and a ball that nothing holds, or a plane without friction alone."""
+    scene, body = bar()
+    ball = scene.add(pl.RigidBody.sphere(radius=0.01, mass=0.001, position=(0.3, 0, 0.0101), name="ball"))
+    if resting:
+        scene.collide(ball, scene.add(pl.Obstacle.plane(point=(0, 0, 0), normal=(0, 0, 1))))
+    return scene.compile(), body, ball
+
+
+@pytest.mark.parametrize("resting", [False, True])
+def test_a_ball_that_nothing_holds_is_named(resting):
+    """The place of the ball follows no parameter; that of the others does, and is found."""
+    world, body, ball = loose_ball(resting=resting)
+    static, gravity = pl.QuasiStatic(tolerance=1e-10), pl.parameters.Gravity()
+    with pytest.raises(pl.ConvergenceError, match="adjoint of a step has no solution: 'ball' can move without force"):
+        pl.gradient(world, static, pl.losses.Position((ball, (0, 0, 0)), (0, 0, 0)), parameters=[gravity])
+    with pytest.raises(pl.ConvergenceError, match="tangent of a step has no solution: 'ball'"):
+        pl.sensitivities(world, static, [pl.outputs.Points(ball, np.zeros((1, 3)))], parameters=[gravity])
+    young = pl.parameters.Material(body, "young")
+    tip = pl.losses.Position((body, (0.1, 0.01, 0.01)), (0, 0, 0))
+    assert np.isfinite(pl.gradient(world, static, tip, parameters=[young])[young])
+
+
+def test_matrices_without_inverse_are_errors_of_pliant(monkeypatch):
+    """Whatever raises a LinAlgError within them."""
+    world, body, cable, loss = small()
+
+    def singular(*_, **__):
+        raise np.linalg.LinAlgError("Singular matrix")
+
+    monkeypatch.setattr(np.linalg, "lstsq", singular)
+    control = [{cable: pl.Displacement(1e-3)}]
+    given = {"parameters": [pl.parameters.Material(body, "young")], "control": control}
+    with pytest.raises(pl.SingularError, match=r"gradient\(\) met a matrix that has no inverse"):
+        pl.gradient(world, EULER, loss, **given)
+    with pytest.raises(pl.SingularError, match=r"sensitivities\(\) met a matrix"):
+        pl.sensitivities(world, EULER, [pl.outputs.Coordinates(body)], **given)

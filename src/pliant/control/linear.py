@@ -25,9 +25,11 @@ from pliant.control.effectors import AnyEffector
 from pliant.control.linearization import Linearization, dense
 from pliant.core.checks import positive_count
 from pliant.core.extras import extra
+from pliant.core.singular import named_singular
 from pliant.world import State, World
 
 
+@named_singular
 def linearize(
     world: World,
     equilibrium: State,

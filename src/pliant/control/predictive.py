@@ -29,6 +29,7 @@ from pliant.core.checks import finite_array, positive, positive_count, time_step
 from pliant.core.declared import check_declared
 from pliant.core.errors import ConvergenceError, InputError
 from pliant.core.one_line import one_line
+from pliant.core.singular import named_singular
 from pliant.core.types import BoolArray, FloatArray
 from pliant.solvers.inverse.quadratic import FREE, SOLVED, solve_scaled
 from pliant.stepping import ImplicitEuler
@@ -135,6 +136,7 @@ class Predictive:
         y, count = self._measured(state), self.horizon
         return Plan(dict(controls), np.tile(u, (count, 1)), np.tile(y, (count, 1)), np.zeros(len(y)), state, by_force)
 
+    @named_singular
     def __call__(self, plan: Plan, references: Mapping[Any, Any], measured: Mapping[Any, Any] | None = None) -> Plan:
         """The next plan.
 

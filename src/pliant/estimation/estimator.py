@@ -17,6 +17,7 @@ from pliant.core.checks import positive, positive_count
 from pliant.core.declared import check_declared
 from pliant.core.errors import InputError
 from pliant.core.one_line import one_line
+from pliant.core.singular import named_singular
 from pliant.estimation.estimate import Estimate, estimate
 from pliant.estimation.forces import check_forces
 from pliant.estimation.problem import Problem
@@ -73,6 +74,7 @@ class Estimator:
         """The sensors and forces in the world."""
         return Problem.of(self.world, self.sensors, self.forces)
 
+    @named_singular
     def __call__(
         self, state: State, controls: Mapping[Any, Any] | None = None, readings: Mapping[Any, Any] | None = None
     ) -> Estimate:

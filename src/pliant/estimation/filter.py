@@ -24,6 +24,7 @@ from pliant.core.declared import check_declared
 from pliant.core.errors import InputError
 from pliant.core.immutable import evolve
 from pliant.core.one_line import one_line
+from pliant.core.singular import named_singular
 from pliant.core.types import FloatArray
 from pliant.estimation.estimate import Felt
 from pliant.estimation.forces import PointForce, check_forces
@@ -169,6 +170,7 @@ class Filter:
         root[2 * self.motion.size :] = np.diag(deviations)
         return Belief(self, state, np.zeros(len(deviations)), root)
 
+    @named_singular
     def __call__(
         self, belief: Belief, controls: Mapping[Any, Any] | None = None, readings: Mapping[Any, Any] | None = None
     ) -> Belief:

@@ -134,10 +134,7 @@ class StepAdjoint:
         operator = LinearOperator((len(start),) * 2, matvec=product, dtype=np.float64)
         w, failed = gmres(operator, start, x0=start, rtol=TOLERANCE, atol=0.0, restart=60, maxiter=MOST_ITERATIONS)
         if failed:
-            raise ConvergenceError(
-                "the adjoint of a step did not converge: the step ended near a point where it has no derivative "
-                "(a limit point, a contact about to open); change the start or the controls a little"
-            )
+            raise self._unsolved("adjoint")
         beyond = self._beyond(self._split(w))
         assert beyond is not None
         return self._preconditioned([x - y for x, y in zip(g, beyond, strict=True)], by_force)
@@ -377,6 +374,20 @@ class StepAdjoint:
             add_product(H, x, moved)
         nu[given] = moved[given]
         return Multipliers(w, nu)
+
+    def _unsolved(self, what: str) -> ConvergenceError:
+        """The error of a system that was not solved."""
+        parts = zip(self.parts, self.trials, strict=True)
+        loose = [repr(trial.model.name) for part, trial in parts if getattr(part, "is_loose", False)]
+        if loose:
+            return ConvergenceError(
+                f"the {what} of a step has no solution: {', '.join(loose)} can move without force, so that its place "
+                "does not follow the parameters; constrain it, give it friction, or leave it out of losses and outputs"
+            )
+        return ConvergenceError(
+            f"the {what} of a step did not converge: the step ended near a point where it has no derivative "
+            "(a limit point, a contact about to open); change the start or the controls a little"
+        )
 
     def _split(self, x: FloatArray) -> list[FloatArray]:
         sizes = np.cumsum([int(np.prod(shape)) for shape in self._shapes])

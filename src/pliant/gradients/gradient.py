@@ -19,6 +19,7 @@ from pliant.core.checks import positive_count
 from pliant.core.declared import declared
 from pliant.core.errors import InputError
 from pliant.core.one_line import one_line
+from pliant.core.singular import named_singular
 from pliant.core.types import FloatArray, IndexArray
 from pliant.gradients.adjoint import StepAdjoint
 from pliant.gradients.effects import Effect
@@ -56,6 +57,7 @@ class Gradient:
 
 
 @declared
+@named_singular
 def gradient(
     world: World,
     stepper: Any,

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property, partial
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -23,8 +23,9 @@ from pliant.core.errors import InputError
 from pliant.core.types import FloatArray, IndexArray
 from pliant.gradients.adjoint import Multipliers, RowsOfStart, StepAdjoint
 from pliant.gradients.known import Probe
+from pliant.gradients.linear_small_body import LinearSmallBodyAdjoint
 from pliant.gradients.rows import EndRows
-from pliant.gradients.small_body import start_of
+from pliant.gradients.small_body import restart_of, start_of
 from pliant.gradients.turning import TurningRows
 from pliant.materials import Tangent
 from pliant.models.model import GeometricStiffness
@@ -43,24 +44,24 @@ class LinearStepAdjoint(StepAdjoint):
     ) -> None:
         self.info, self.bodies, self.trials = info, info.step.bodies, info.step.bodies.trials
         self._shapes = [trial.dx.shape for trial in self.trials]
-        self._small: list[int] = []
-        self._volumes = list(range(len(self.trials)))
+        self._small = [k for k, trial in enumerate(self.trials) if not trial.has_adjoint]
+        self._volumes = [k for k in range(len(self.trials)) if k not in self._small]
         self._across: dict[int, list[FloatArray]] = {}
         self._turning = None
         self.of_start, self.of_velocity = RowsOfStart(), RowsOfStart()
         self._stiff: list[tuple[int, int, int, GeometricStiffness]] = []
         self._refuse()
         self._last, self._forces = self._last_forces()
-        kept = factors or [None] * len(self.trials)
-        self.parts: list[Any] = [
-            cast(Any, trial).linear_adjoint(partial(self._stiffnesses_at, k), kept[k])
-            for k, trial in enumerate(self.trials)
-        ]
         self.ends = EndRows.of_start(info)
+        kept = factors or [None] * len(self.trials)
+        self.parts: list[Any] = [self._body(k, factor) for k, factor in enumerate(kept)]
         if self.ends is None:
             return
         self.H = list(self.ends.rows.H)
-        self.G = self.H
+        self.G = list(self.H)
+        for k in self._small:
+            if self.H[k].nnz:
+                self.G[k] = sparse.csr_matrix(self.H[k] @ self.parts[k].turned)
         self._condense()
         self._add_rows({} if decided is None else decided)
 
@@ -71,14 +72,26 @@ class LinearStepAdjoint(StepAdjoint):
             return q, v
         weighed = self.active.B.T @ multipliers.nu
         slipped = np.where(self._slips, weighed, 0.0)
-        for k, H in enumerate(self.H):
-            if slipped.any():
-                q[k] = q[k] + transposed_product(H, slipped).reshape(q[k].shape)
+        for k in self._volumes if slipped.any() else ():
+            q[k] = q[k] + transposed_product(self.H[k], slipped).reshape(q[k].shape)
         for _, row, k, K in self._stiff:
             if weighed[row]:
                 q[k] = q[k] + weighed[row] * self._product(k, [K], self.trials[k].dx)
             q[k] = q[k] - self.ends.lam[row] * self._product(k, [K], multipliers.w[k])
         return q, v
+
+    def _body(self, k: int, factor: Any) -> Any:
+        """The body k in the adjoint, with the `factor` of its matrix where that was kept."""
+        trial: Any = self.trials[k]
+        if trial.has_adjoint:
+            return trial.linear_adjoint(partial(self._stiffnesses_at, k), factor)
+        begun = start_of(self.bodies, k)._replace(workspace=None)
+        restart = restart_of(self.bodies.world.models[k], begun)
+        pushed = np.zeros(trial.dx.size)
+        if self.ends is not None:
+            pushed = transposed_product(self.ends.rows.H[k], self.ends.lam)
+        given = restart, begun.q, begun.v, partial(self._stiffnesses_at, k), pushed
+        return LinearSmallBodyAdjoint(trial, *given)
 
     def before(self, multipliers: Multipliers) -> tuple[IndexArray, FloatArray]:
         """Keys of rows of the step before, and the derivatives of J by their forces."""
@@ -103,8 +116,11 @@ class LinearStepAdjoint(StepAdjoint):
         begun = start_of(bodies, index)._replace(gravity=own, controls=given, workspace=None)
         changed: Any = bodies.world.models[index] if model is None else model
         system, residual = changed.trial(begun).linearize(Tangent.WARPED)
-        made: FloatArray = residual.r - system.product(self.trials[index].dx)
-        return made
+        dx = self.trials[index].dx
+        if index in self._volumes:
+            return np.asarray(residual.r - system.product(dx))
+        fixed = self.trials[index].model.constrained
+        return np.asarray(system.r - system.product(np.where(fixed, 0.0, dx)))
 
     @property
     def _starts(self) -> list[FloatArray]:
@@ -112,12 +128,6 @@ class LinearStepAdjoint(StepAdjoint):
 
     def _refuse(self) -> None:
         world = self.bodies.world
-        for trial in self.trials:
-            if not trial.has_adjoint:
-                raise InputError(
-                    f"gradients through steps of one linear solve know volumes; {trial.model.name!r} is none: "
-                    "give the stepper a tolerance, 1e-10"
-                )
         memories, last = self.bodies.start.memories, self.bodies.last_forces
         for index, pair in world.rocking_pairs if memories else ():
             if last[1].any() and memories[index] is not None and memories[index].contacts.count:
@@ -150,6 +160,8 @@ class LinearStepAdjoint(StepAdjoint):
                 "several bodies: give the stepper a tolerance, 1e-10"
             )
         (k,) = set(constraint.stiff_models)
+        if k in self._small:
+            return
         if self._is_unbounded(k, forces, constraint):
             return
         x, dx = self._starts, self.trials[k].dx
@@ -212,6 +224,9 @@ class LinearStepAdjoint(StepAdjoint):
         self._slips = rows.law == Law.COULOMB  # slip counts from the start
         self._slips[np.flatnonzero(self._slips)[::3]] = False
         self._stiff = self._known_turns()
+        for k in self._small:
+            if self.H[k].nnz:
+                self._add_small_start(k)
         probe = Probe.of(self.ends, self._volumes, decided)
         if not probe.open:
             return
@@ -228,6 +243,15 @@ class LinearStepAdjoint(StepAdjoint):
                 decided[index] = index not in turning
         if turning:
             self._add_turning(probe, turning, known)
+
+    def _add_small_start(self, k: int) -> None:
+        """What rows know of the start of the small body k at fixed q⁺: all, since they are taken there."""
+        assert self.ends is not None
+        part = self.parts[k]
+        forces, gaps = self.ends.by_whole(k, part)
+        self.of_start.add_body(k, forces, gaps - self.G[k] @ part.carried)
+        if self.ends.may_open.any():
+            self.of_velocity.add_body(k, *self.ends.by_velocity(k, part))
 
     def _add_turning(self, probe: Probe, turning: list[int], known: list[Any]) -> None:
         """Take rows of the constraints `turning` by differences; `known` is ∂δ/∂q without them."""
@@ -267,7 +291,8 @@ class LinearStepAdjoint(StepAdjoint):
             for row in of.start + np.flatnonzero(counts[of]):
                 unit = (keys[own] == rows.key[row]).astype(np.float64)
                 if unit.any():
-                    made += [(index, int(row), k, K) for k, K in constraint.stiffness(self._starts, unit, 1.0)]
+                    terms = constraint.stiffness(self._starts, unit, 1.0)
+                    made += [(index, int(row), k, K) for k, K in terms if k in self._volumes]
         return made
 
     def _product(self, index: int, parts: Sequence[Any], y: FloatArray) -> FloatArray:

@@ -17,7 +17,7 @@ from scipy import sparse
 
 from pliant.constraints import Assembly, Rows
 from pliant.constraints.assembly import joined
-from pliant.core.arrays import frozen, transposed_product
+from pliant.core.arrays import add_product, frozen, transposed_product
 from pliant.core.errors import InputError
 from pliant.core.immutable import evolve
 from pliant.core.types import BoolArray, FloatArray, IndexArray
@@ -151,6 +151,11 @@ class EndRows:
         """Hᵀλ of every body (unknowns,) and the gaps (m,) where the `bodies` have moved."""
         assembly, lam, order = self._assembled(bodies, self.lam)
         gaps = np.where(order < 0, self.rows.gap, assembly.rows.gap[np.maximum(order, 0)])
+        if self.ahead is not None:
+            for H, dx in zip(assembly.rows.H, self.ahead, strict=True):
+                moved = np.zeros(assembly.rows.count)
+                add_product(H, dx, moved)
+                gaps = gaps + np.where(order < 0, 0.0, moved[np.maximum(order, 0)])
         return [transposed_product(H, lam) for H in assembly.rows.H], gaps
 
     def some(
@@ -207,6 +212,14 @@ class EndRows:
         held = [x - y @ body.carried for x, y in zip(forces, by_end[0], strict=True)]
         return held, gaps - by_end[1] @ body.carried
 
+    def by_whole(self, index: int, body: SmallBodyAdjoint) -> tuple[list[FloatArray], FloatArray]:
+        """The same by q of the small body at a fixed motion of the step, of rows that are taken at its start: of Hᵀλ of
+        every body, and of δ.
+        """
+        return self._columns(
+            index, body, lambda k, s: self.placed({index: body.restarted(k, s)}, {index: body.start_moved(k, s)})
+        )
+
     def by_velocity(self, index: int, body: SmallBodyAdjoint) -> tuple[list[FloatArray], FloatArray]:
         """The same by v of the small body."""
         return self._columns(index, body, lambda k, s: self.placed({}, v={index: body.start_faster(k, s)}))
@@ -221,7 +234,7 @@ class EndRows:
             forces, gaps = self.moved(placed(k, s))
             return np.concatenate([*forces, gaps])
 
-        finer = _FINE / _STEP if self.predicted else 1.0
+        finer = _FINE / _STEP if self.predicted or (self.ahead is not None and self.may_open.any()) else 1.0
         for k in body.free:
             made[:, k] = derivative(partial(values, k), finer * body.steps[k])
         ends = np.cumsum(sizes)

@@ -17,6 +17,7 @@ import numpy as np
 from pliant.core.declared import declared
 from pliant.core.errors import InputError
 from pliant.core.one_line import one_line
+from pliant.core.singular import named_singular
 from pliant.core.types import FloatArray
 from pliant.gradients.effects import Effect
 from pliant.gradients.losses import Instant
@@ -44,6 +45,7 @@ class Sensitivities:
 
 
 @declared
+@named_singular
 def sensitivities(
     world: World,
     stepper: Any,

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import linalg, sparse
@@ -34,6 +34,9 @@ SINGULAR = 1e13
 class SmallBodyAdjoint:
     """The adjoint of one step of `trial`, begun at `begin` as `restart` begins it again from another q and v."""
 
+    fineness: ClassVar[float] = 1.0
+    """Factor on the steps of the differences."""
+
     def __init__(
         self, trial: Trial, restart: Callable[[FloatArray, FloatArray], Trial], q: FloatArray, v: FloatArray
     ) -> None:
@@ -48,16 +51,16 @@ class SmallBodyAdjoint:
         self.trial, self.model = trial, model
         self.shape: tuple[int, ...] = trial.dx.shape
         self.free = np.flatnonzero(~model.constrained.ravel())
-        self.steps = _steps(trial)
+        self.steps = self.fineness * _steps(trial)
         self._restart, self._q, self._v = restart, q, v
         self._push = np.zeros((model.size, model.size))
         self._factor: Any = None
         self._shift = 0.0
-        self._by_end = self._columns(lambda k, s: _values(self.moved(k, s)), self.steps)
-        self._by_q = self._columns(lambda k, s: _values(self.begun(k, s)), self.steps)
+        self._by_end = self._columns(lambda k, s: self._values(self.moved(k, s)), self.steps)
+        self._by_q = self._columns(lambda k, s: self._values_from(self.start_moved(k, s), v), self.steps)
         scale = max(float(np.abs(v).max(initial=0.0)), 1.0)
         rates = np.full(model.size, STEP * scale)
-        self._by_v = self._columns(lambda k, s: _values(self._restart(q, self._along(v, k, s)).at(trial.dx)), rates)
+        self._by_v = self._columns(lambda k, s: self._values_from(q, self.start_faster(k, s)), rates)
         placed = trial.positions().size
         self._positions = slice(model.size, model.size + placed)
         self._after = slice(model.size + placed, None)
@@ -72,6 +75,10 @@ class SmallBodyAdjoint:
     def begun(self, k: int, s: float) -> Trial:
         """The step with the same dx from a start moved by s along the unknown k."""
         return self._restart(self.start_moved(k, s), self._v).at(self.trial.dx)
+
+    def restarted(self, k: int, s: float) -> Trial:
+        """The start of the step moved by s along the unknown k, without motion."""
+        return self._restart(self.start_moved(k, s), self._v)
 
     def start_moved(self, k: int, s: float) -> FloatArray:
         """q of the start moved by s along the unknown k."""
@@ -93,6 +100,11 @@ class SmallBodyAdjoint:
     def solve_rows(self, G: sparse.csr_matrix) -> FloatArray:
         """A⁻ᵀ Gᵀ (unknowns, m)."""
         return self._solved(np.asarray(G.todense() if sparse.issparse(G) else G).T)
+
+    @property
+    def is_loose(self) -> bool:
+        """Whether its own forces leave a motion open, which only rows can resist."""
+        return bool(self._shift)
 
     def rest(self, w: FloatArray) -> FloatArray | None:
         """What was added to a singular A, with the sign changed; None where nothing was."""
@@ -139,13 +151,22 @@ class SmallBodyAdjoint:
         if self._factor is None:
             size = self.model.size
             A = -(self._by_end[:size] + self._push)[np.ix_(self.free, self.free)]
-            if len(A) and np.linalg.cond(A) > SINGULAR:  # a free body at rest: rows hold it, in the whole system
-                self._shift = float(np.abs(A).max()) or 1.0
+            if len(A) and not _condition(A) <= SINGULAR:  # a free body at rest: rows hold it, in the whole system
+                size = size_of(self.model, self.trial.positions())
+                self._shift = max(float(np.abs(A).max()), self.trial.residual().scale / size) or 1.0
                 A = A + self._shift * np.eye(len(A))
             self._factor = linalg.lu_factor(A.T)
         made = np.zeros(right.shape)
         made[self.free] = linalg.lu_solve(self._factor, right[self.free], trans=int(forward))
         return made
+
+    def _values(self, trial: Trial) -> FloatArray:
+        """R, positions and velocities at the end of a trial from the start of the step, one after another."""
+        return joined_values(trial.residual().r, trial)
+
+    def _values_from(self, q: FloatArray, v: FloatArray) -> FloatArray:
+        """The same of the step with the same dx from another start."""
+        return self._values(self._restart(q, v).at(self.trial.dx))
 
     def _columns(self, values: Callable[[int, float], FloatArray], steps: FloatArray) -> FloatArray:
         """Derivatives of `values` by each free unknown, (outputs, unknowns)."""
@@ -155,7 +176,7 @@ class SmallBodyAdjoint:
             made = np.zeros((len(column), self.model.size)) if made is None else made
             made[:, k] = column
         if made is None:
-            made = np.zeros((len(_values(self.trial)), self.model.size))
+            made = np.zeros((len(self._values(self.trial)), self.model.size))
         return made
 
     def _unit(self, k: int) -> FloatArray:
@@ -179,9 +200,15 @@ def restart_of(model: Any, start: StepStart) -> Callable[[FloatArray, FloatArray
     return lambda q, v: model.trial(start._replace(q=np.ascontiguousarray(q), v=np.ascontiguousarray(v)))
 
 
-def _values(trial: Trial) -> FloatArray:
+def _condition(A: FloatArray) -> float:
+    """The condition of A, nan of a matrix that is zero."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return float(np.linalg.cond(A))
+
+
+def joined_values(r: FloatArray, trial: Trial) -> FloatArray:
     """R, positions and velocities at the end of a trial, one after another."""
-    return np.concatenate([trial.residual().r.ravel(), trial.positions().ravel(), np.ravel(trial.velocities())])
+    return np.concatenate([r.ravel(), trial.positions().ravel(), np.ravel(trial.velocities())])
 
 
 def _steps(trial: Trial) -> FloatArray:

@@ -17,7 +17,6 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, gmres
 
-from pliant.core.errors import ConvergenceError
 from pliant.core.types import FloatArray
 from pliant.gradients.adjoint import MOST_ITERATIONS, TOLERANCE, StepAdjoint, solved
 from pliant.gradients.effects import Changes
@@ -122,10 +121,7 @@ class StepTangent(StepAdjoint):
             given = {"x0": column, "rtol": TOLERANCE, "atol": 0.0, "restart": 60, "maxiter": MOST_ITERATIONS}
             x, failed = gmres(operator, column, **given)
             if failed:
-                raise ConvergenceError(
-                    "the tangent of a step did not converge: the step ended near a point where it has no derivative "
-                    "(a limit point, a contact about to open); change the start or the controls a little"
-                )
+                raise self._unsolved("tangent")
             beyond = self._beyond_along(self._parted(x))
             assert beyond is not None
             for own, part in zip(left, beyond, strict=True):

@@ -17,6 +17,7 @@ import numpy as np
 from pliant.core.checks import finite_number, positive, positive_count
 from pliant.core.declared import declared
 from pliant.core.errors import InputError, PliantWarning
+from pliant.core.singular import named_singular
 from pliant.core.types import FloatArray
 from pliant.identification.experiment import Experiment
 from pliant.identification.frames import Frame
@@ -35,6 +36,7 @@ _EXPLAINED = 0.9
 
 
 @declared
+@named_singular
 def identify(
     world: World,
     data: Any,

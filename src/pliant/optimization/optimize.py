@@ -17,6 +17,7 @@ from pliant.core.checks import finite_number, positive, positive_count
 from pliant.core.declared import declared
 from pliant.core.errors import ConvergenceError, InputError
 from pliant.core.one_line import one_line
+from pliant.core.singular import named_singular
 from pliant.core.types import FloatArray
 from pliant.optimization.problem import Case, Problem
 from pliant.optimization.result import Optimized, Outcome
@@ -40,6 +41,7 @@ class Progress:
 
 
 @declared
+@named_singular
 def optimize(
     world: World,
     stepper: Any,
