@@ -132,8 +132,11 @@ def test_steps_of_one_linear_solve_refuse_what_their_linearization_does_not_know
     rope = cases.roped(0, 2)
     with pytest.raises(pl.InputError, match="'cable', whose force stiffens several bodies: give the stepper"):
         rope.gradient(linear)
-    with pytest.raises(pl.InputError, match="fixed number of linear solves"):
+    with pytest.raises(pl.InputError, match="routes of cables are not differentiated through steps of one linear"):
         pl.sensitivities(world, linear, [pl.outputs.Tension(cable)], parameters=[route], until=0.02)
+    twice = pl.ImplicitEuler(0.01, newton_iterations=2)
+    with pytest.raises(pl.InputError, match="fixed number of linear solves"):
+        pl.sensitivities(world, twice, [pl.outputs.Tension(cable)], parameters=[route], until=0.02)
 
 
 def test_materials_with_memory_and_free_bodies_are_refused_by_name():

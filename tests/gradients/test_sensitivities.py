@@ -7,6 +7,7 @@ import pliant as pl
 from tests.gradients import cases
 
 P, OUT = pl.parameters, pl.outputs
+LINEAR = pl.ImplicitEuler(0.005)
 
 
 def agree(case, stepper=cases.EULER, tolerance=1e-8):
@@ -72,6 +73,24 @@ def test_small_bodies_and_rows_between_bodies():
     agree(cases.towed(3, 3))
 
 
+@pytest.mark.parametrize(
+    ("make", "options"),
+    [
+        (cases.finger, {"kind": "Corotated"}), (cases.finger, {"kind": "NeoHookean", "force": True}),
+        (cases.chamber, {"growth": False}), (cases.on_floor, {"mu": 0.02}), (cases.on_floor, {"mu": 0.9}),
+        (cases.pressed, {"other": "soft", "mu": 0.0}), (cases.slender, {"kind": "rod"}),
+        (cases.slender, {"kind": "beam"}), (cases.rigid, {"shape": "ball", "mu": 0.02}),
+        (cases.rigid, {"flying": True}), (cases.hinged, {}),
+        (cases.reduced, {}),
+    ],
+)  # fmt: skip
+def test_steps_of_one_linear_solve(make, options):
+    """The forces of a step stiffen the one after it, which a tangent carries along too."""
+    case = make(1, 3, **options)
+    case.parameters.pop("route", None)
+    agree(case, LINEAR)
+
+
 def read(case, outputs, stepper=cases.EULER):
     """The outputs of a run by `pl.simulate` alone."""
     state = case.world.initial_state() if case.start is None else case.start
@@ -83,18 +102,18 @@ def read(case, outputs, stepper=cases.EULER):
     return [np.stack(each) for each in zip(*made, strict=True)]
 
 
-def differ(make, of, sizes, tolerance):
+def differ(make, of, sizes, tolerance, stepper=cases.EULER):
     """Compare the derivatives of all outputs of a case with differences."""
     case = make()
     outputs = of(case)
     given = {"parameters": list(case.parameters.values()), "control": case.control, "start": case.start}
-    found = pl.sensitivities(case.world, cases.EULER, outputs, **given)
+    found = pl.sensitivities(case.world, stepper, outputs, **given)
     for name, parameter in case.parameters.items():
         size = sizes[name]
 
         def values(s, name=name):
             other = make(**{name: s})
-            return np.concatenate([x.ravel() for x in read(other, of(other))])
+            return np.concatenate([x.ravel() for x in read(other, of(other), stepper)])
 
         wanted, at = cases.difference(values, size), 0
         for output in outputs:
@@ -123,6 +142,7 @@ def test_contact_forces_against_differences():
         return [OUT.ContactForce(case.world.constraints[0].a.handle, case.world.constraints[0].b.handle)]
 
     differ(lambda **changes: cases.on_floor(1, 3, mu=0.9, **changes), of, cases.FLOOR_STEPS, 1e-6)
+    differ(lambda **changes: cases.on_floor(1, 3, mu=0.9, **changes), of, cases.FLOOR_STEPS, 1e-6, LINEAR)
     differ(lambda **changes: cases.rigid(4, 2, shape="ball", mu=0.3, **changes), of, cases.RIGID_STEPS, 1e-6)
 
 

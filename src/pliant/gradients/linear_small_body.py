@@ -57,9 +57,9 @@ class LinearSmallBodyAdjoint(SmallBodyAdjoint):
             system.add_stiffness(K)
         return np.asarray(system.product(np.where(self.model.constrained, 0.0, y)))
 
-    def along(self, stiffnesses: Sequence[Any], w: FloatArray) -> float:
-        """wᵀ K dx of terms K."""
-        return float(np.vdot(w, self.product(stiffnesses, self.trial.dx)))
+    def stiffened(self, stiffnesses: Sequence[Any]) -> FloatArray:
+        """K dx of terms K, of the shape of dx."""
+        return self.product(stiffnesses, self.trial.dx)
 
     def _values(self, trial: Trial) -> FloatArray:
         return joined_values(self._forces(self._u, trial.dx), trial)

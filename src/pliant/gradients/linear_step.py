@@ -10,7 +10,7 @@ handed on to that step:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property, partial
 from typing import Any
 
@@ -21,11 +21,12 @@ from pliant.constraints import Constraint, forces_of
 from pliant.core.arrays import transposed_product
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray, IndexArray
-from pliant.gradients.adjoint import Multipliers, RowsOfStart, StepAdjoint
+from pliant.gradients.adjoint import Multipliers, StepAdjoint
 from pliant.gradients.known import Probe
 from pliant.gradients.linear_small_body import LinearSmallBodyAdjoint
 from pliant.gradients.rows import EndRows
 from pliant.gradients.small_body import restart_of, start_of
+from pliant.gradients.start_rows import RowsOfStart
 from pliant.gradients.turning import TurningRows
 from pliant.materials import Tangent
 from pliant.models.model import GeometricStiffness
@@ -95,16 +96,36 @@ class LinearStepAdjoint(StepAdjoint):
 
     def before(self, multipliers: Multipliers) -> tuple[IndexArray, FloatArray]:
         """Keys of rows of the step before, and the derivatives of J by their forces."""
-        keys, values = [], []
+        made: dict[int, float] = {}
+        for key, k, motion in self._stiffened():
+            made[key] = made.get(key, 0.0) - float(np.vdot(multipliers.w[k], motion))
+        return np.array(list(made), np.int64), np.array(list(made.values()))
+
+    def follow(
+        self, q: Sequence[FloatArray], push: list[FloatArray], gap: FloatArray, last: tuple[IndexArray, FloatArray]
+    ) -> None:
+        """Add what motions `q` (unknowns, k) of the start change in the forces and in δ of the rows to `push` and
+        `gap`, and what changes of the forces of the step before do, `last`: keys of rows, and (rows, k).
+        """
+        for key, k, motion in self._stiffened():
+            for row in np.flatnonzero(last[0] == key):
+                push[k] = push[k] - np.outer(motion.ravel(), last[1][row])
+        if self.ends is None:
+            return
+        for k in self._volumes:
+            gap -= self._slips[:, None] * (self.H[k] @ q[k])
+        for _, row, k, K in self._stiff:
+            gap[row] -= self._product(k, [K], self.trials[k].dx).ravel() @ q[k]
+            columns = [self._product(k, [K], x.reshape(self._shapes[k])).ravel() for x in q[k].T]
+            push[k] = push[k] - self.ends.lam[row] * np.stack(columns, axis=1)
+
+    def _stiffened(self) -> Iterator[tuple[int, int, FloatArray]]:
+        """∂(A dx)/∂λ₀ of the forces of the step before: keys of their rows, bodies, and vectors of the shape of dx."""
         for own, forces, constraint in self._last:
             for place in np.flatnonzero(forces):
                 alone = np.where(np.arange(len(forces)) == place, forces, 0.0)
-                total = 0.0
                 for k, K in constraint.bounded_stiffness(self._starts, alone, self.bodies.scheme.theta):
-                    total -= self.parts[k].along([K], multipliers.w[k]) / forces[place]
-                keys.append(int(own[place]))
-                values.append(total)
-        return np.array(keys, np.int64), np.array(values)
+                    yield int(own[place]), k, self.parts[k].stiffened([K]) / forces[place]
 
     def residual(
         self, index: int, *, model: Any = None, gravity: FloatArray | None = None, controls: Any = None

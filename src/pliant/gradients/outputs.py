@@ -199,8 +199,9 @@ class _OfContact(Reading):
         pushing = np.isin(ends.owner, [index for index, _ in self._pairs]) & (ends.lam != 0.0)
         if not pushing.any():
             return made
+        motions = tangent.q if step.begun is None else step.begun
         for k in range(count):
-            motion = [x[:, k].reshape(trial.dx.shape) for x, trial in zip(tangent.q, step.trials, strict=True)]
+            motion = [x[:, k].reshape(trial.dx.shape) for x, trial in zip(motions, step.trials, strict=True)]
             scale = max(_relative(trial, x) for trial, x in zip(step.trials, motion, strict=True))
             lam = tangent.lam[:, k]
             size = _MOTION / scale if scale else 1.0

@@ -18,13 +18,13 @@ from pliant.core.declared import declared
 from pliant.core.errors import InputError
 from pliant.core.one_line import one_line
 from pliant.core.singular import named_singular
-from pliant.core.types import FloatArray
+from pliant.core.types import FloatArray, IndexArray
 from pliant.gradients.effects import Effect
 from pliant.gradients.losses import Instant
 from pliant.gradients.outputs import Output
 from pliant.gradients.parameters import Parameter
-from pliant.gradients.plan import Plan, check_parameters, check_stepper, steps
-from pliant.gradients.tangent import StepTangent, Tangent
+from pliant.gradients.plan import Plan, check_parameters, check_stepper, is_linear, steps
+from pliant.gradients.tangent import LinearStepTangent, StepTangent, Tangent
 from pliant.world import State, World
 from pliant.world.belonging import check_belongs
 
@@ -66,7 +66,7 @@ def sensitivities(
     stepper, control, until, start
         As of `pl.gradient`.
     """
-    check_stepper(stepper)
+    check_stepper(stepper, linear=True)
     check_parameters(parameters, "sensitivities")
     if not len(outputs) or not all(isinstance(each, Output) for each in outputs):
         raise InputError(f"outputs must be of pl.outputs, one at least, got {outputs!r:.60}")
@@ -87,11 +87,14 @@ def sensitivities(
             values[k].append(reading.value(instant))
             slopes[k].append(reading.slope(instant, step, tangent))
 
+    linear = is_linear(stepper)
+    last: tuple[IndexArray, FloatArray] = np.zeros(0, np.int64), tangent.lam
     read(None)
     for k, (state, info) in enumerate(steps(world, stepper, plan, first, range(plan.count))):
-        step = StepTangent(info, decided)
+        step = LinearStepTangent(info, decided, last=last) if linear else StepTangent(info, decided)
         changes = [each.changes(k, step) for each in effects]
         tangent = step.advance(tangent.q, tangent.v, changes, offsets[:-1])
+        last = (np.zeros(0, np.int64) if step.ends is None else step.ends.rows.key), tangent.lam
         instant = Instant(k + 1, plan.count, state, info)
         times.append(state.time)
         read(step)

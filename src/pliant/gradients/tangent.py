@@ -17,9 +17,10 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, gmres
 
-from pliant.core.types import FloatArray
+from pliant.core.types import FloatArray, IndexArray
 from pliant.gradients.adjoint import MOST_ITERATIONS, TOLERANCE, StepAdjoint, solved
 from pliant.gradients.effects import Changes
+from pliant.gradients.linear_step import LinearStepAdjoint
 from pliant.stepping import StepInfo
 
 
@@ -37,8 +38,15 @@ class Tangent(NamedTuple):
 class StepTangent(StepAdjoint):
     """The tangent of the step that `info` reports."""
 
+    begun: Sequence[FloatArray] | None = None
+    """Motions of the start (unknowns, columns) where its rows are those of the start; None: they are of the end."""
+
     def __init__(self, info: StepInfo, decided: dict[int, bool] | None = None) -> None:
         super().__init__(info, decided)
+        self._take_columns()
+
+    def _take_columns(self) -> None:
+        """A⁻¹ Hᵀ of the rows that count."""
         self._X: list[FloatArray | None] = []
         if self.ends is not None:
             for k, (part, H) in enumerate(zip(self.parts, self.H, strict=True)):
@@ -60,6 +68,7 @@ class StepTangent(StepAdjoint):
                 self._add(made, offset, push, gap, law)
         self.of_start.follow(q, push, gap)
         self.of_velocity.follow(v, push, gap)
+        self._follow_more(q, push, gap)
         right = -law if self.ends is None else -law - self.active.B @ gap
         end, lam = self._forward(push, right)
         if self._beyond_along([x[:, 0] for x in end]) is not None:
@@ -69,6 +78,9 @@ class StepTangent(StepAdjoint):
                 gap += G @ x
         after = [part.ended(x, *begun) for part, x, *begun in zip(self.parts, end, q, v, strict=True)]
         return Tangent(end, after, lam, gap)
+
+    def _follow_more(self, q: Sequence[FloatArray], push: list[FloatArray], gap: FloatArray) -> None:
+        """What else motions of the start change; nothing where the step was solved to a tolerance."""
 
     def _add(self, made: Changes, offset: int, push: list[FloatArray], gap: FloatArray, law: FloatArray) -> None:
         width = next(x.shape[1] for x in (*made.push.values(), made.gap, made.law) if x is not None)
@@ -140,3 +152,20 @@ class StepTangent(StepAdjoint):
 
     def _parted(self, x: FloatArray) -> list[FloatArray]:
         return [part.ravel() for part in self._split(x)]
+
+
+class LinearStepTangent(LinearStepAdjoint, StepTangent):
+    """The tangent of the step of one linear solve that `info` reports; `last` are the keys of the rows of the step
+    before, and the derivatives (rows, columns) of their forces.
+    """
+
+    def __init__(
+        self, info: StepInfo, decided: dict[int, bool] | None = None, *, last: tuple[IndexArray, FloatArray]
+    ) -> None:
+        LinearStepAdjoint.__init__(self, info, decided)
+        self._last_motion = last
+        self._take_columns()
+
+    def _follow_more(self, q: Sequence[FloatArray], push: list[FloatArray], gap: FloatArray) -> None:
+        self.begun = q
+        self.follow(q, push, gap, self._last_motion)

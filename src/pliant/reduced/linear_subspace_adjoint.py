@@ -64,12 +64,33 @@ class LinearSubspaceAdjoint:
         scheme = self._scheme
         return Pulled(scheme.velocity * g, -scheme.velocity * g, scheme.memory * g)
 
-    def along(self, stiffnesses: Sequence[Any], w: FloatArray) -> float:
-        """wᵀ K dx of terms K."""
+    def solve_columns(self, b: FloatArray) -> FloatArray:
+        """Φ Â⁻¹ Φᵀ b, (unknowns, k)."""
+        return self._back(b)
+
+    def rest_along(self, y: FloatArray) -> FloatArray | None:
+        """Nothing: Â holds all."""
+        return None
+
+    def started(self, q: FloatArray, v: FloatArray) -> FloatArray:
+        """−∂R/∂q q − ∂R/∂v v at fixed q⁺, without the rows, (unknowns, k)."""
+        chart = self._chart
+        K = self._trial.model.strained(chart.at(self._q).y, Tangent.EXACT, 1.0)[2]
+        along = (self._A - K - self._turned()) @ (chart.dual @ q) + self._scheme.momentum * (
+            chart.mass @ (chart.dual @ v)
+        )
+        return np.asarray(chart.dual.T @ along)
+
+    def ended(self, end: FloatArray, q: FloatArray, v: FloatArray) -> FloatArray:
+        """How v⁺ follows the end and the start, (unknowns, k)."""
+        return self._scheme.velocity * (end - q) + self._scheme.memory * v
+
+    def stiffened(self, stiffnesses: Sequence[Any]) -> FloatArray:
+        """K dx of terms K, (n, 3)."""
         only = replace(self._system, A=np.zeros_like(self._A))
         for K in stiffnesses:
             only.add_stiffness(K)
-        return float((self._chart.dual @ w.ravel()) @ only.A @ self._moved)
+        return np.asarray(self._chart.dual.T @ (only.A @ self._moved)).reshape(self._q.shape)
 
     def release(self) -> None:
         """Nothing was taken."""

@@ -52,6 +52,14 @@ class FreeSolves:
         made[fixed] = 0.0
         return made
 
+    def solve_columns(self, b: FloatArray) -> FloatArray:
+        """A⁻¹ b over the free unknowns, (unknowns, k)."""
+        fixed = self._model.constrained_flat
+        right = np.ascontiguousarray(np.where(fixed[:, None], 0.0, b))
+        made = np.array(self._factor.solve(right))
+        made[fixed] = 0.0
+        return made
+
 
 class VolumeAdjoint(FreeSolves):
     """The adjoint of one step of a `VolumeTrial` at its end, with the geometric `stiffnesses` of rows."""
@@ -95,14 +103,6 @@ class VolumeAdjoint(FreeSolves):
         """Derivatives of g · v⁺, v⁺ = c dx + memory × v."""
         scheme = self._scheme
         return Pulled(scheme.velocity * g, -scheme.velocity * g, scheme.memory * g)
-
-    def solve_columns(self, b: FloatArray) -> FloatArray:
-        """A⁻¹ b over the free unknowns, (unknowns, k)."""
-        fixed = self._model.constrained_flat
-        right = np.ascontiguousarray(np.where(fixed[:, None], 0.0, b))
-        made = np.array(self._factor.solve(right))
-        made[fixed] = 0.0
-        return made
 
     def rest_along(self, y: FloatArray) -> FloatArray | None:
         """(∂R/∂q⁺ − A) y, (n, 3)."""

@@ -13,6 +13,7 @@ where it was kept.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from pliant.materials import Tangent
 from pliant.models.adjoint import Pulled
 from pliant.models.volume.adjoint import FreeSolves, refuse
 from pliant.models.volume.corotated_slope import corotated_slope
+from pliant.models.volume.damping_slope import DampingSlope, damping_slope
 from pliant.solvers.linear.matrix import BlockMatrix
 
 if TYPE_CHECKING:
@@ -71,7 +73,7 @@ class LinearVolumeAdjoint(FreeSolves):
         q = self._mass * mass.apply(w) - self._sweep(w)[0]
         if self._terms:
             q += self.product(self._terms, w)
-            q -= self._along(w, lambda q: self.product([K for K in self._stiffnesses(q) if self._counts(K)], self._dx))
+            q -= self._along(w, lambda q: self.stiffened(self._stiffnesses(q)))
         return q, self._scheme.momentum * mass.apply(w)
 
     def by_constants(self, w: FloatArray) -> FloatArray | None:
@@ -83,9 +85,24 @@ class LinearVolumeAdjoint(FreeSolves):
         scheme = self._scheme
         return Pulled(scheme.velocity * g, -scheme.velocity * g, scheme.memory * g)
 
-    def along(self, stiffnesses: Sequence[Any], w: FloatArray) -> float:
-        """wᵀ K dx of terms K, those that A takes."""
-        return float(np.vdot(w, self.product([K for K in stiffnesses if self._counts(K)], self._dx)))
+    def rest_along(self, y: FloatArray) -> FloatArray | None:
+        """Nothing: A holds all."""
+        return None
+
+    def started(self, q: FloatArray, v: FloatArray) -> FloatArray:
+        """−∂R/∂q q − ∂R/∂v v at fixed q⁺, without the rows, (unknowns, k)."""
+        made, shape = np.empty(q.shape), self._dx.shape
+        for k in range(q.shape[1]):
+            made[:, k] = self._started(q[:, k].reshape(shape), v[:, k].reshape(shape)).ravel()
+        return made
+
+    def ended(self, end: FloatArray, q: FloatArray, v: FloatArray) -> FloatArray:
+        """How v⁺ follows the end and the start, (unknowns, k)."""
+        return self._scheme.velocity * (end - q) + self._scheme.memory * v
+
+    def stiffened(self, stiffnesses: Sequence[Any]) -> FloatArray:
+        """K dx of terms K, of those that A takes, (n, 3)."""
+        return self.product([K for K in stiffnesses if self._counts(K)], self._dx)
 
     def product(self, stiffnesses: Sequence[Any], y: FloatArray) -> FloatArray:
         """K y of the sum K of terms, (n, 3)."""
@@ -114,6 +131,44 @@ class LinearVolumeAdjoint(FreeSolves):
             self._system.add_stiffness(K)
         return self._system.factorize()
 
+    def _started(self, y: FloatArray, u: FloatArray) -> FloatArray:
+        model, scheme = self._model, self._scheme
+        made: FloatArray = scheme.momentum * model.mass.apply(u)
+        if not y.any():
+            return made
+        made += self._mass * model.mass.apply(y) + self._times(self._change, y) - self._stiffness * self._turned_by(y)
+        if self._terms:
+            made += self.product(self._terms, y) - self._along(y, lambda q: self.stiffened(self._stiffnesses(q)))
+        return made
+
+    def _turned_by(self, y: FloatArray) -> FloatArray:
+        """∂(K dx)/∂q y, (n, 3)."""
+        if self._warped:
+            made = self._turning.along(y)
+        else:  # ∂K/∂q y dx = ∂K/∂q dx y, of the second derivatives of an energy
+            made = self._along(y, lambda q: self._times(self._tangent(self._solid, q), self._dx))
+        for bars in self._model.fibres:
+            bars.add_damping_change(self._q, self._dx, y, made)
+        return made
+
+    @cached_property
+    def _turning(self) -> DampingSlope:
+        model = self._model
+        return damping_slope(model.points, model.laws, model.table, self._q, self._dx)
+
+    @cached_property
+    def _change(self) -> FloatArray:
+        """The blocks of s K as A has it less the derivative of the internal forces."""
+        made = -self._tangent(self._model, self._q)
+        K = np.empty(made.shape)
+        self._model.assemble(self._q, mass=0.0, stiffness=self._stiffness, tangent=Tangent.WARPED, values=K)
+        return made + K
+
+    @property
+    def _solid(self) -> Any:
+        """The model without its fibres."""
+        return evolve(self._model, fibres=()) if self._model.fibres else self._model
+
     def _sweep(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
         """∂(wᵀ (f + s K dx))/∂q at fixed q⁺, (n, 3), and `by_constants`."""
         if self._swept[0] is not w:
@@ -134,7 +189,7 @@ class LinearVolumeAdjoint(FreeSolves):
     def _slope(self, w: FloatArray) -> FloatArray:
         """The same by differences of K."""
         model, scale = self._model, self._stiffness
-        solid = evolve(model, fibres=()) if model.fibres else model
+        solid = self._solid
         made = (1.0 - scale) * self._times(self._tangent(solid, self._q), w)
         made += scale * self._along(w, lambda q: self._times(self._tangent(solid, q), self._dx))
         for bars in model.fibres:
