@@ -1,9 +1,10 @@
 """Small matrices: the quick way to make them gives what SciPy would."""
 
 import numpy as np
+import pytest
 from scipy import sparse
 
-from pliant.core.arrays import add_product, csr, stacked, transposed_product
+from pliant.core.arrays import add_product, csr, selected_rows, stacked, transposed_product
 
 
 def test_csr_is_the_matrix_of_its_arrays():
@@ -51,3 +52,14 @@ def test_a_product_is_added_to_what_is_there():
     H, x, total = sparse.random(5, 8, density=0.4, format="csr", random_state=2), np.arange(8.0), np.arange(5.0)
     add_product(H, x.reshape(2, 4), total)
     np.testing.assert_allclose(total, np.arange(5.0) + H @ x, atol=1e-15)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_selected_rows_are_those_of_scipy(seed):
+    rng = np.random.default_rng(seed)
+    H = sparse.random(6, 9, density=0.4, format="csr", random_state=seed)
+    H.data[:] = rng.normal(size=H.nnz)
+    rows = rng.integers(0, 6, 8)
+    found = selected_rows(H, rows)
+    assert found.shape == (8, 9)
+    np.testing.assert_array_equal(found.toarray(), H[rows].toarray())

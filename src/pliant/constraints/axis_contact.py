@@ -17,21 +17,25 @@ from scipy import sparse
 
 from pliant.collision import Box, Capsule, ContactSet, Cylinder, MeshObstacle, Sphere, concatenate
 from pliant.collision.contacts import ContactKind, check_capacity, key_base
+from pliant.collision.narrow.axis_distance import (
+    BISECTIONS,
+    DIP,
+    SAMPLES,
+    lowest_points,
+    no_contacts,
+    within_reach,
+)
+from pliant.collision.solids.obstacles import Primitive
 from pliant.collision.solids.surface_distance import SurfaceDistance
 from pliant.collision.surface import EDGE_LIMIT, Pose
 from pliant.constraints.colliders import Collider
 from pliant.constraints.contact import ContactPair
 from pliant.constraints.rows import RowView
 from pliant.constraints.slender import Side
+from pliant.core.arrays import frozen, selected_rows, stacked
 from pliant.core.types import BoolArray, FloatArray, IndexArray, IntArray
 from pliant.models.body import Model
 
-_SAMPLES = 8
-"""Parts of a segment between which its lowest point is looked for."""
-_BISECTIONS = 26
-"""Halvings of two parts in the search for the lowest point: 4e-9 of a segment."""
-_DIP = 1e-6
-"""Fraction of the length of a segment by which its lowest point is below its ends: less is the ball at an end."""
 _SOLIDS = (Sphere, Capsule, Cylinder, Box, MeshObstacle)
 """Solids that may fit between two balls. Planes and the insides of tubes do not."""
 
@@ -64,8 +68,11 @@ class AxisPair(ContactPair):
 
     def contact_set(self, view: RowView, previous: ContactSet | None) -> ContactSet:
         """Contacts of the balls and of the segments between them, within the margin at the positions of `view`."""
+        margin = self._margin(view)
+        if self._is_far(view, margin):
+            return no_contacts(len(self.a.points(view)))
         contacts = super().contact_set(view, previous)
-        between = self._between(view, self._margin(view))
+        between = self._between(view, margin)
         if between is None:
             return contacts
         check_capacity(contacts.count + between.count, self.capacity)
@@ -88,17 +95,12 @@ class AxisPair(ContactPair):
     def _between(self, view: RowView, margin: float) -> ContactSet | None:
         """Contacts at the lowest points of segments, where these are between their ends; None without any."""
         assert self.side is not None
-        q, strand = self.a.q(view), self.side.strand
-        points = self.a.map.points(q)
-        segments = np.flatnonzero(self.side.taking_part)
-        ends = points[strand.segments[segments]]
-        reach = margin + strand.radii[segments] + 0.5 * np.linalg.norm(ends[:, 1] - ends[:, 0], axis=1)
+        q, strand, points = self.a.q(view), self.side.strand, self.a.points(view)
         nearest = self._nearest(view)
-        middle = strand.on_segments(segments, np.full(len(segments), 0.5)).points(q)
-        segments = segments[nearest(middle).gap <= reach]
+        segments = self._close(view, margin, nearest)
         if not len(segments):
             return None
-        segments, fractions = self._lowest(q, segments, nearest)
+        segments, fractions = self._lowest(view, segments, nearest)
         if not len(segments):
             return None
         x = strand.on_segments(segments, fractions).points(q)
@@ -108,19 +110,61 @@ class AxisPair(ContactPair):
             return None
         return self._contacts(segments[near], fractions[near], x[near], nearest(x[near]), len(points), view)
 
+    def _middles(self, view: RowView) -> tuple[FloatArray, FloatArray]:
+        """Middles (m, 3) m of the segments that take part, and their reach (m,) m around these."""
+        assert self.side is not None
+        side, q = self.side, self.a.q(view)
+
+        def made() -> tuple[FloatArray, FloatArray]:
+            ends = self.a.points(view)[side.strand.segments[side.listed]]
+            half = 0.5 * np.linalg.norm(ends[:, 1] - ends[:, 0], axis=1)
+            return frozen(side.middles.points(q)), side.strand.radii[side.listed] + half
+
+        return self.a.once(view, "middles", (q,), made)
+
+    def _is_far(self, view: RowView, margin: float) -> bool:
+        """Whether neither a ball nor a segment can be nearer to the solid than `margin` (m)."""
+        solid = self.b.solid
+        if not isinstance(solid, Primitive):
+            return False
+        balls = self.a.points(view)[self.a.nodes], self.a.ball_radii(self.a.nodes)
+        return not any(len(self._reached(view, solid, *x, margin)) for x in (balls, self._middles(view)))
+
+    def _reached(
+        self, view: RowView, solid: Primitive, points: FloatArray, reach: FloatArray, margin: float
+    ) -> IndexArray:
+        """Indices of the `points` (p, 3) m that are nearer to the solid than `margin` + `reach` (p,), m."""
+        place, found = self.b.q(view), np.empty(len(points), np.int64)
+        count = within_reach(
+            solid.kind, solid.numbers, frozen(place[0]), frozen(place[1:]), frozen(points), frozen(reach), margin, found
+        )
+        return found[: int(count)]
+
+    def _close(self, view: RowView, margin: float, nearest: Callable[[FloatArray], Nearest]) -> IndexArray:
+        """The segments that may be nearer than `margin` (m)."""
+        assert self.side is not None
+        middles, reach = self._middles(view)
+        if isinstance(self.b.solid, Primitive):
+            return self.side.listed[self._reached(view, self.b.solid, middles, reach, margin)]
+        return self.side.listed[nearest(middles).gap <= margin + reach]
+
     def _lowest(
-        self, q: FloatArray, segments: IndexArray, nearest: Callable[[FloatArray], Nearest]
+        self, view: RowView, segments: IndexArray, nearest: Callable[[FloatArray], Nearest]
     ) -> tuple[IndexArray, FloatArray]:
         """Those of `segments` whose axis is lowest between the ends, and the fractions (m,) at which it is."""
         assert self.side is not None
-        strand, steps = self.side.strand, np.linspace(0.0, 1.0, _SAMPLES + 1)
+        strand, steps, solid = self.side.strand, np.linspace(0.0, 1.0, SAMPLES + 1), self.b.solid
         many = strand.on_segments(np.repeat(segments, len(steps)), np.tile(steps, len(segments)))
-        x = many.points(q).reshape(len(segments), len(steps), 3)
+        x = many.points(self.a.q(view)).reshape(len(segments), len(steps), 3)
+        if isinstance(solid, Primitive):
+            place, fractions, lowest = self.b.q(view), np.empty(len(x)), np.empty(len(x), np.bool_)
+            lowest_points(solid.kind, solid.numbers, frozen(place[0]), frozen(place[1:]), frozen(x), fractions, lowest)
+            return segments[lowest], fractions[lowest]
         gap = nearest(x.reshape(-1, 3)).gap.reshape(len(segments), -1)
         best = gap[:, 1:-1].argmin(axis=1) + 1
         rows, length = np.arange(len(segments)), np.linalg.norm(x[:, -1] - x[:, 0], axis=1)
         # the lowest point may be between an end and the first sample
-        low, high = np.maximum(best - 1, 0), np.minimum(best + 1, _SAMPLES)
+        low, high = np.maximum(best - 1, 0), np.minimum(best + 1, SAMPLES)
         p, m, r = x[rows, low], x[rows, best], x[rows, high]
 
         def curve(s: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -131,15 +175,15 @@ class AxisPair(ContactPair):
 
         lower: FloatArray = np.full(len(rows), -1.0)
         upper: FloatArray = np.full(len(rows), 1.0)
-        for _ in range(_BISECTIONS):
+        for _ in range(BISECTIONS):
             s = 0.5 * (lower + upper)
             at, along = curve(s)
             falls = np.einsum("mi,mi->m", nearest(at).normal, along) < 0.0
             lower, upper = np.where(falls, s, lower), np.where(falls, upper, s)
         s = 0.5 * (lower + upper)
         least = nearest(curve(s)[0]).gap
-        kept = least < np.minimum(gap[:, 0], gap[:, -1]) - _DIP * length
-        return segments[kept], ((best + s) / _SAMPLES)[kept]
+        kept = least < np.minimum(gap[:, 0], gap[:, -1]) - DIP * length
+        return segments[kept], ((best + s) / SAMPLES)[kept]
 
     def _contacts(
         self, segments: IndexArray, fractions: FloatArray, x: FloatArray, found: Nearest, count: int, view: RowView
@@ -182,7 +226,7 @@ class AxisPair(ContactPair):
             parts.append(super()._gradient(view, True, c.selected(balls), directions[balls]))
         order = np.argsort(np.concatenate([others, balls]), kind="stable")
         rows = (order[:, None] * width + np.arange(width)).ravel()
-        return sparse.vstack(parts, format="csr")[rows]
+        return selected_rows(stacked(parts), rows)
 
 
 def axis_pair(

@@ -77,15 +77,15 @@ class Collider:
     def points(self, view: RowView) -> FloatArray:
         """The points at the positions of `view`, (n, 3), m."""
         q = self.q(view)
-        return self._once(view, "points", (q,), lambda: self.map.points(q))
+        return self.once(view, "points", (q,), lambda: self.map.points(q))
 
     def pose(self, view: RowView) -> Pose:
         """The surface at the positions of `view`."""
         surface, q = self.surface, self.q(view)
         assert surface is not None
-        return self._once(view, "pose", (q,), lambda: surface.at(self.points(view)))
+        return self.once(view, "pose", (q,), lambda: surface.at(self.points(view)))
 
-    def _once(self, view: RowView, name: str, sources: tuple[Any, ...], make: Callable[[], T]) -> T:
+    def once(self, view: RowView, name: str, sources: tuple[Any, ...], make: Callable[[], T]) -> T:
         """``make()``, of which the pairs of a body share the last result while its `sources` are the same objects."""
         if view.workspace is None or self.index is None:
             return make()
@@ -127,7 +127,7 @@ class Collider:
         if self.index is None:
             return np.zeros((max(len(self.points(view)), 1), 3))
         sources = self.q(view), view.start[self.index], view.speeds[self.index], view.dt
-        return self._once(view, "motion", sources, lambda: self._predicted(view))
+        return self.once(view, "motion", sources, lambda: self._predicted(view))
 
     def _predicted(self, view: RowView) -> FloatArray | None:
         points, velocities = self.points(view), self.velocities(view)
@@ -184,7 +184,7 @@ class Collider:
             moved: FloatArray = (self.q(view)[:1] - self.q_start(view)[:1]) / view.dt
             return moved
         q, v = view.start[self.index], view.speeds[self.index]
-        return self._once(view, "velocities", (q, v), lambda: self.map.carrier_velocities(q, np.asarray(v)))
+        return self.once(view, "velocities", (q, v), lambda: self.map.carrier_velocities(q, np.asarray(v)))
 
     def drift(self, view: RowView, points: FloatArray) -> FloatArray:
         """Displacement (m, 3), m, in the step of the points of an obstacle that end at `points` (m, 3)."""

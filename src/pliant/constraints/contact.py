@@ -258,7 +258,11 @@ class ContactPair(Constraint):
             return self.margin
         if not view.dt:
             return max(self.margin, view.approach)
-        fastest = fastest_approach(self.a.velocities(view), self.b.velocities(view))
+        a, b, moved = self.a, self.b, self.a.velocities(view)
+        if b.index is None and b.handle.motion is None:  # of all that stands still, once
+            fastest = a.once(view, "fastest", (moved,), lambda: fastest_approach(moved, b.velocities(view)))
+        else:
+            fastest = fastest_approach(moved, b.velocities(view))
         return max(self.margin, APPROACH * view.dt * (fastest + view.dt * view.gravity))
 
     def outrun(self, view: RowView, memory: Any) -> float:

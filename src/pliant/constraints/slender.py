@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from pliant.collision.surface import EDGE_LIMIT
 from pliant.constraints.colliders import Collider
 from pliant.constraints.contact import APPROACH, ContactPair
 from pliant.constraints.rows import RowView
-from pliant.core.types import BoolArray, FloatArray, IntArray
+from pliant.core.types import BoolArray, FloatArray, IndexArray, IntArray
 from pliant.models.axis import Axis
 from pliant.models.body import Model
 
@@ -52,6 +53,16 @@ class Side:
         rest = collider.map.points(model.initial()[0])
         taking_part: BoolArray = np.asarray(np.isin(strand.segments, collider.nodes).all(axis=1))
         return cls(collider, strand, SegmentSet.build(strand.segments, strand.radii, rest, taking_part), taking_part)
+
+    @cached_property
+    def listed(self) -> IndexArray:
+        """Indices of the segments that take part."""
+        return np.flatnonzero(self.taking_part)
+
+    @cached_property
+    def middles(self) -> Any:
+        """The map of the middles of these."""
+        return self.strand.on_segments(self.listed, np.full(len(self.listed), 0.5))
 
     def chords(self, q: FloatArray) -> tuple[FloatArray, float]:
         """The vertices (P, 3), m, and the largest distance of the axis from its chords, m."""
