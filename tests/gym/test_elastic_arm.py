@@ -195,3 +195,41 @@ def test_an_arm_presses_against_cylinders_and_does_not_enter_them(name):
             assert gap > -2e-3
             touched += gap < 1e-3
     assert touched >= 2
+
+
+def test_a_resting_target_is_reached_and_held():
+    """Along the way of an arm that bends evenly, by commands that follow the distance still to go."""
+    env = Environment("FollowTarget", reduced=True)
+    env.reset(seed=0)
+    env._episodes._chance = [None]
+    env._episodes.goal[0] = [0.537, 0.0, 0.779, 0.0, 0.0, 0.0]
+    total = 0.0
+    for _ in range(120):
+        ahead = 0.537 - env.state.points(env.task.arm)[-1, 0]
+        action = np.zeros((REGIONS, 2))
+        action[:, 0] = np.clip(0.5 * ahead, -1.0, 1.0)
+        _, reward, _, _, info = env.step(action.ravel())
+        total += reward
+    assert info["success"], info
+    assert total > 40.0
+
+
+def test_an_orientation_is_reached_by_opposed_bends_and_twist():
+    """The goal is where such commands lead, and the direction that x has there; up is within the tolerance."""
+    env = Environment("OrientedReach", reduced=True)
+    env.reset(seed=0)
+    wanted = np.array([[0.35, 0.0, 0.1]] * 2 + [[0.0, 0.0, 0.1]] + [[-0.4, 0.0, 0.1]] * 2)
+    goals = []
+    for attempt in range(2):
+        if attempt:
+            env.reset(seed=0)
+            env._episodes.goal[0] = goals[0]
+        for _ in range(60):
+            now = env._episodes.command[0].reshape(REGIONS, 3)
+            *_, info = env.step(np.clip((wanted - now) / 0.05, -1.0, 1.0).ravel())
+        y = env.task.measured(Shapes(env.world, [q[None] for q in env.state.q]))[0]
+        turn = np.arctan2(y[-2], y[-3])
+        goals.append(np.concatenate([y[:3], [np.cos(turn), np.sin(turn)]]))
+    assert abs(goals[0][0]) > 0.2
+    assert 0.25 < turn < 0.75
+    assert info["success"], info

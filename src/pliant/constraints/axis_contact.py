@@ -69,10 +69,11 @@ class AxisPair(ContactPair):
     def contact_set(self, view: RowView, previous: ContactSet | None) -> ContactSet:
         """Contacts of the balls and of the segments between them, within the margin at the positions of `view`."""
         margin = self._margin(view)
-        if self._is_far(view, margin):
+        within = self._within(view, margin)
+        if within is not None and not len(within):
             return no_contacts(len(self.a.points(view)))
         contacts = super().contact_set(view, previous)
-        between = self._between(view, margin)
+        between = self._between(view, margin, within)
         if between is None:
             return contacts
         check_capacity(contacts.count + between.count, self.capacity)
@@ -92,12 +93,18 @@ class AxisPair(ContactPair):
 
         return nearest
 
-    def _between(self, view: RowView, margin: float) -> ContactSet | None:
-        """Contacts at the lowest points of segments, where these are between their ends; None without any."""
+    def _between(self, view: RowView, margin: float, within: IndexArray | None) -> ContactSet | None:
+        """Contacts at the lowest points of segments, where these are between their ends; None without any. `within` are
+        the probes that are near, where they are known.
+        """
         assert self.side is not None
         q, strand, points = self.a.q(view), self.side.strand, self.a.points(view)
         nearest = self._nearest(view)
-        segments = self._close(view, margin, nearest)
+        if within is None:
+            middles, reach = (part[len(self.a.nodes) :] for part in self._probes(view))
+            segments = self.side.listed[nearest(middles).gap <= margin + reach]
+        else:
+            segments = self.side.listed[within[within >= len(self.a.nodes)] - len(self.a.nodes)]
         if not len(segments):
             return None
         segments, fractions = self._lowest(view, segments, nearest)
@@ -110,43 +117,31 @@ class AxisPair(ContactPair):
             return None
         return self._contacts(segments[near], fractions[near], x[near], nearest(x[near]), len(points), view)
 
-    def _middles(self, view: RowView) -> tuple[FloatArray, FloatArray]:
-        """Middles (m, 3) m of the segments that take part, and their reach (m,) m around these."""
+    def _probes(self, view: RowView) -> tuple[FloatArray, FloatArray]:
+        """Balls and middles of the segments that take part, (p, 3) m, and the reach of both around these, (p,) m."""
         assert self.side is not None
         side, q = self.side, self.a.q(view)
 
         def made() -> tuple[FloatArray, FloatArray]:
-            ends = self.a.points(view)[side.strand.segments[side.listed]]
+            points = self.a.points(view)
+            ends = points[side.strand.segments[side.listed]]
             half = 0.5 * np.linalg.norm(ends[:, 1] - ends[:, 0], axis=1)
-            return frozen(side.middles.points(q)), side.strand.radii[side.listed] + half
+            probes = np.concatenate([points[self.a.nodes], side.middles.points(q)])
+            reach = np.concatenate([self.a.ball_radii(self.a.nodes), side.strand.radii[side.listed] + half])
+            return frozen(probes), frozen(reach)
 
-        return self.a.once(view, "middles", (q,), made)
+        return self.a.once(view, "probes", (q,), made)
 
-    def _is_far(self, view: RowView, margin: float) -> bool:
-        """Whether neither a ball nor a segment can be nearer to the solid than `margin` (m)."""
+    def _within(self, view: RowView, margin: float) -> IndexArray | None:
+        """Indices of the probes that are nearer to an analytic solid than `margin` (m); None of another side b."""
         solid = self.b.solid
         if not isinstance(solid, Primitive):
-            return False
-        balls = self.a.points(view)[self.a.nodes], self.a.ball_radii(self.a.nodes)
-        return not any(len(self._reached(view, solid, *x, margin)) for x in (balls, self._middles(view)))
-
-    def _reached(
-        self, view: RowView, solid: Primitive, points: FloatArray, reach: FloatArray, margin: float
-    ) -> IndexArray:
-        """Indices of the `points` (p, 3) m that are nearer to the solid than `margin` + `reach` (p,), m."""
-        place, found = self.b.q(view), np.empty(len(points), np.int64)
-        count = within_reach(
-            solid.kind, solid.numbers, frozen(place[0]), frozen(place[1:]), frozen(points), frozen(reach), margin, found
-        )
+            return None
+        pose, (probes, reach) = self.b.q(view), self._probes(view)
+        found = np.empty(len(probes), np.int64)
+        place = frozen(pose[0]), frozen(pose[1:])
+        count = within_reach(solid.kind, solid.numbers, *place, probes, reach, margin, found)
         return found[: int(count)]
-
-    def _close(self, view: RowView, margin: float, nearest: Callable[[FloatArray], Nearest]) -> IndexArray:
-        """The segments that may be nearer than `margin` (m)."""
-        assert self.side is not None
-        middles, reach = self._middles(view)
-        if isinstance(self.b.solid, Primitive):
-            return self.side.listed[self._reached(view, self.b.solid, middles, reach, margin)]
-        return self.side.listed[nearest(middles).gap <= margin + reach]
 
     def _lowest(
         self, view: RowView, segments: IndexArray, nearest: Callable[[FloatArray], Nearest]

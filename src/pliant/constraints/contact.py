@@ -179,7 +179,7 @@ class ContactPair(Constraint):
     def frames_of(self, contacts: ContactSet, memory: ContactMemory | None) -> FloatArray:
         """Normals and, where there is friction, tangents of `contacts`, carried along from those remembered."""
         if not self.mu:
-            return np.expand_dims(contacts.normal, 1)
+            return contacts.normal[:, None]
         if memory is None:
             return contact_frames(contacts)
         return contact_frames(contacts, previous=memory.contacts, previous_frames=memory.frames)
@@ -331,6 +331,8 @@ class ContactPair(Constraint):
         """Rows of `contacts` along their `frames`."""
         width = 3 if self.mu else 1
         H = view.blank(contacts.count * width)
+        if not contacts.count and not self.mu:
+            return Rows.of(H, contacts.gap, RowLaw.SIGNORINI, key=contacts.key)
         directions = frames[:, :width]
         for index, block in self._gradients(view, contacts, directions) if contacts.count else ():
             H[index] = H.filled[index] + block if index in H.filled else block
