@@ -13,6 +13,7 @@ from scipy import sparse
 
 from pliant.collision import CollisionSurface, Distance, Plane, Pose
 from pliant.collision.solids.surface_distance import SurfaceDistance
+from pliant.collision.speculative import fastest_approach
 from pliant.constraints.rows import RowView
 from pliant.core.immutable import handle_of
 from pliant.core.types import FloatArray, IntArray
@@ -185,6 +186,13 @@ class Collider:
             return moved
         q, v = view.start[self.index], view.speeds[self.index]
         return self.once(view, "velocities", (q, v), lambda: self.map.carrier_velocities(q, np.asarray(v)))
+
+    def fastest_approach(self, other: Collider, view: RowView) -> float:
+        """Largest speed, m/s, at which this side approaches the `other`; of all that stand still it is the same."""
+        own, theirs = self.velocities(view), other.velocities(view)
+        if other.index is None and other.handle.motion is None:
+            return self.once(view, "fastest approach", (own,), lambda: fastest_approach(own, theirs))
+        return fastest_approach(own, theirs)
 
     def drift(self, view: RowView, points: FloatArray) -> FloatArray:
         """Displacement (m, 3), m, in the step of the points of an obstacle that end at `points` (m, 3)."""

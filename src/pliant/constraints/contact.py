@@ -44,7 +44,7 @@ from pliant.collision.narrow.round_contacts import (
 )
 from pliant.collision.penetration import overlap_with_solid, surface_overlap
 from pliant.collision.self_penetration import self_penetration
-from pliant.collision.speculative import MovingSide, fastest_approach, largest_closing, on_predicted_motion
+from pliant.collision.speculative import MovingSide, largest_closing, on_predicted_motion
 from pliant.constraints.colliders import Collider
 from pliant.constraints.contact_memory import ContactMemory
 from pliant.constraints.keys import contact_row_keys
@@ -251,18 +251,12 @@ class ContactPair(Constraint):
         return kept
 
     def _margin(self, view: RowView) -> float:
-        """The margin, m, widened to the approach in the step at present speeds; not for self-contact, whose filters use
-        it.
-        """
+        """The margin, m, widened to the approach in the step at present speeds; that of self-contact is its own."""
         if self.a is self.b:
             return self.margin
         if not view.dt:
             return max(self.margin, view.approach)
-        a, b, moved = self.a, self.b, self.a.velocities(view)
-        if b.index is None and b.handle.motion is None:  # of all that stands still, once
-            fastest = a.once(view, "fastest", (moved,), lambda: fastest_approach(moved, b.velocities(view)))
-        else:
-            fastest = fastest_approach(moved, b.velocities(view))
+        fastest = self.a.fastest_approach(self.b, view)
         return max(self.margin, APPROACH * view.dt * (fastest + view.dt * view.gravity))
 
     def outrun(self, view: RowView, memory: Any) -> float:
