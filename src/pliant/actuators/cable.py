@@ -43,6 +43,8 @@ _CLOSED = 0.05
 """Length of a piece over the mean of the cable's below which its direction is lost: its ends pass each other."""
 _SHORT = 0.5
 """Length over that at rest below which a segment's stiffness changes, over half of this range, to an upper bound."""
+_STRAIGHT = 1e-12
+"""Sine of a deflection below which it has no direction."""
 _LARGEST_BEND = np.radians(15.0)
 """Bend that one straight piece of a cable may span: its chord is 0.3 % shorter than the arc, and the lever arm of the
 tension is wrong by the sagitta, 3 % of the length of the piece.
@@ -248,6 +250,37 @@ class CableRows(TensionRows):
                 return self._with_friction(view, H, lengths, units, gap, motor), memory
         return Rows.drive(H, self.rest_length - length, motor, self.key), memory
 
+    def by_start(self, view: RowView) -> list[sparse.csr_matrix] | None:
+        """∂δ/∂q (rows, unknowns) of each model by the start of a step at a fixed end: slip in guides counts from it."""
+        if not self.spec.friction:
+            return None
+        slips = _beyond(self._segments(view.start)[1])
+        made = [sparse.csr_matrix((1 + len(slips), size)) for size in view.sizes]
+        for strand in self.strands:
+            points = sparse.csr_matrix(-slips[:, strand.order].reshape(len(slips), 3 * len(strand.order)))
+            rows = strand.pieces.map.pull_back(view.start[strand.index], points)
+            blank = sparse.csr_matrix((1, view.sizes[strand.index]))
+            made[strand.index] = sparse.vstack([blank, rows], format="csr")
+        return made
+
+    def turn_slopes(self, q: Sequence[FloatArray], guide: int) -> list[tuple[int, sparse.csr_matrix]]:
+        """∂θ/∂q (1, unknowns) of the angle θ by which a `guide` deflects the cable, by the index of the model."""
+        lengths, units = self._segments(q)
+        slope = np.zeros((len(self.fixed), 3))
+        before, after = units[guide], units[guide + 1]
+        for one, other, piece in ((before, after, guide), (after, before, guide + 1)):
+            across = other - (one @ other) * one
+            size = float(np.linalg.norm(across))
+            if size > _STRAIGHT:
+                change = -across / size / lengths[piece]
+                slope[piece] -= change
+                slope[piece + 1] += change
+        made = []
+        for strand in self.strands:
+            points = sparse.csr_matrix(slope[strand.order].reshape(1, -1))
+            made.append((strand.index, strand.pieces.map.pull_back(q[strand.index], points)))
+        return made
+
     def warnings(self, view: RowView, memory: Any) -> tuple[str, ...]:
         """A warning where a straight piece of the cable cuts across a bend of the body."""
         path = self.path(view.q)
@@ -350,11 +383,8 @@ class CableRows(TensionRows):
         self, view: RowView, H: RowBlocks, lengths: FloatArray, units: FloatArray, gap: float, motor: Any
     ) -> Rows:
         """The motor's row and one for each inner via point, where the tension drops by λ."""
-        inner = len(units) - 1
-        beyond = np.triu(np.ones((inner, inner + 1)), 1)  # the segments beyond each via point
-        slope = np.zeros((inner, inner + 2, 3))
-        slope[:, :-1] -= beyond[:, :, None] * units
-        slope[:, 1:] += beyond[:, :, None] * units
+        inner, slope = len(units) - 1, _beyond(units)
+        beyond = np.triu(np.ones((inner, inner + 1)), 1)
         for strand in self.strands:
             points = sparse.csr_matrix(slope[:, strand.order].reshape(inner, 3 * len(strand.order)))
             slips = strand.pieces.map.pull_back(view.q[strand.index], points)
@@ -364,6 +394,16 @@ class CableRows(TensionRows):
         slip = beyond @ (lengths - before)
         turn = np.arccos(np.clip(np.einsum("si,si->s", units[:-1], units[1:]), -1.0, 1.0))
         return self.capstan_rows(H, motor, gap, slip, turn, self.stiff_keys)
+
+
+def _beyond(units: FloatArray) -> FloatArray:
+    """Derivatives (k, k + 2, 3) of the length beyond each inner via point by all points."""
+    inner = len(units) - 1
+    beyond = np.triu(np.ones((inner, inner + 1)), 1)  # the segments beyond each via point
+    slope = np.zeros((inner, inner + 2, 3))
+    slope[:, :-1] -= beyond[:, :, None] * units
+    slope[:, 1:] += beyond[:, :, None] * units
+    return slope
 
 
 def _strand(spec: Cable, body: Any, via: FloatArray, owners: Sequence[Any]) -> Strand:

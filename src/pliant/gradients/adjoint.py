@@ -27,6 +27,7 @@ from pliant.core.arrays import add_product, transposed_product
 from pliant.core.errors import ConvergenceError, InputError
 from pliant.core.types import FloatArray
 from pliant.gradients.active import ActiveSet, active_set
+from pliant.gradients.counted import by_start, not_slipping, replace_guides
 from pliant.gradients.known import Probe
 from pliant.gradients.rows import EndRows
 from pliant.gradients.small_body import SmallBodyAdjoint, restart_of, start_of
@@ -83,6 +84,7 @@ class StepAdjoint:
             for k in self._volumes:
                 self.G[k] = self._turning.replaced(k, self.H[k])
         self._add_small()
+        replace_guides(self.ends, self.G, [k for k in self._small if self.H[k].nnz])
         self._condense()
         self._add_start()
 
@@ -261,7 +263,7 @@ class StepAdjoint:
         rows, start = self.ends.rows, self.of_start
         slip = (rows.law == Law.COULOMB) & self.active.active
         slip[np.flatnonzero(rows.law == Law.COULOMB)[::3]] = False
-        counted = np.ones(rows.count)
+        counted = not_slipping(rows, self.ends.lam)
         if self._turning is not None:
             if self.ends.predicted or self._follows_start(slip):
                 start.add(self._turn_by(by="start"))
@@ -269,7 +271,8 @@ class StepAdjoint:
                 counted[self._turning.which] = 0.0
             if self.ends.predicted:
                 self.of_velocity.add(self._turn_by(by="velocity"))
-        self._add_dashpots(counted)
+        for k, part in by_start(self.ends, counted, self._volumes).items():
+            start.gap[k] = start.gap.get(k, 0) + part
         picked = sparse.diags(slip.astype(np.float64))
         for k, part in enumerate(self.parts):
             if not self.H[k].nnz:
@@ -280,21 +283,6 @@ class StepAdjoint:
                     self.of_velocity.add_body(k, *self.ends.by_velocity(k, part))
             elif slip.any():
                 start.gap[k] = start.gap.get(k, 0) - picked @ self.H[k]
-
-    def _add_dashpots(self, known: FloatArray) -> None:
-        """What rows of dashpots know of the start, those that are `known` (rows,), 1 or 0, not to be differences."""
-        assert self.ends is not None
-        view = self.bodies.view()
-        for index, constraint in enumerate(self.bodies.world.constraints):
-            by_start = getattr(constraint, "by_start", None)
-            parts = None if by_start is None else by_start(view)
-            if parts is None:
-                continue
-            own = np.flatnonzero(self.ends.owner == index)
-            for k, part in enumerate(parts):
-                if part.nnz and k in self._volumes:
-                    whole = sparse.csr_matrix((known[own], (own, np.arange(len(own)))), (len(known), len(own))) @ part
-                    self.of_start.gap[k] = self.of_start.gap.get(k, 0) + whole
 
     def _beyond(self, w: Sequence[FloatArray]) -> list[FloatArray] | None:
         """Nᵀ w of each body, None where there is nothing."""

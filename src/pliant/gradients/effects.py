@@ -199,18 +199,18 @@ class OfModel(Effect):
 
 
 class OfFriction(Effect):
-    """By the coefficient of friction of pairs."""
+    """By the coefficient of friction of pairs, or of a cable whose coefficient is `mu`."""
 
-    def __init__(self, pairs: Sequence[int]) -> None:
+    def __init__(self, pairs: Sequence[int], mu: float | None = None) -> None:
         super().__init__(())
-        self._pairs = pairs
+        self._pairs, self._scale = pairs, 1.0 if mu is None else 1.0 / mu
 
     def changes(self, k: int, step: StepAdjoint) -> Changes | None:
         """See `Effect.changes`."""
         if step.ends is None:
             return None
         own = np.isin(step.ends.owner, self._pairs)
-        return Changes(slice(None), {}, law=np.where(own, step.active.by_friction, 0.0)[:, None])
+        return Changes(slice(None), {}, law=np.where(own, self._scale * step.active.by_friction, 0.0)[:, None])
 
 
 class OfRoute(Effect):

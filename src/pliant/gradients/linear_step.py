@@ -58,6 +58,11 @@ class LinearStepAdjoint(StepAdjoint):
         self.parts: list[Any] = [self._body(k, factor) for k, factor in enumerate(kept)]
         if self.ends is None:
             return
+        if (self.ends.rows.law == Law.CAPSTAN).any():
+            raise InputError(
+                "gradients through steps of one linear solve do not know the friction of cables in their guides: give "
+                "the stepper a tolerance, 1e-10"
+            )
         self.H = list(self.ends.rows.H)
         self.G = list(self.H)
         for k in self._small:

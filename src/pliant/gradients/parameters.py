@@ -28,6 +28,7 @@ from pliant.world import World, changed
 from pliant.world.state import name_of
 
 __all__ = [
+    "CableFriction",
     "Control",
     "Damping",
     "Dimensions",
@@ -213,6 +214,18 @@ class Friction(changed.OfFriction, Parameter):
         if not any(pair.mu for pair in pairs):
             raise InputError(f"{pairs[0].name} has no friction, by which a derivative could be taken")
         return OfFriction([index for index, _ in world.pairs(self.a, self.b)])
+
+
+@one_line
+@dataclass(frozen=True, eq=False)
+class CableFriction(changed.OfCableFriction, Parameter):
+    """Coulomb's μ > 0 between a `cable` and its guides; where the cable sticks it does not act."""
+
+    cable: Any
+
+    def effect(self, world: World, count: int) -> Effect:
+        """One number."""
+        return OfFriction([world.constraint_index(self.cable)], self.value(world))
 
 
 @one_line

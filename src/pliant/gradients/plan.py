@@ -125,5 +125,5 @@ def _without_derivative(stepper: Any, info: StepInfo) -> str:
 
 def _slid(info: StepInfo) -> bool:
     return info.assembly is not None and bool(
-        ((info.assembly.rows.law == Law.COULOMB) & (np.asarray(info.lam) != 0.0)).any()
+        (np.isin(info.assembly.rows.law, (int(Law.COULOMB), int(Law.CAPSTAN))) & (np.asarray(info.lam) != 0.0)).any()
     )

@@ -49,9 +49,9 @@ class Number(Protocol):
 def changed(world: World, changes: Mapping[Any, Any]) -> World:
     """`world` with other numbers, such as ``{pl.parameters.Material(body, "young"): 2e5}``.
 
-    The keys are parameters: `Material`, `Mass`, `Damping`, `Friction`, `Gravity`, `Route` and `RestShape`, or a
-    `Shared` or `Dimensions` of these; the values are in their units. Handles stay valid. A state of `world` is taken
-    over with ``changed_world.adopt(state)``.
+    The keys are parameters: `Material`, `Mass`, `Damping`, `Friction`, `CableFriction`, `Gravity`, `Route` and
+    `RestShape`, or a `Shared` or `Dimensions` of these; the values are in their units. Handles stay valid. A state of
+    `world` is taken over with ``changed_world.adopt(state)``.
     """
     if any(isinstance(number, OfRestShape) for number in changes):  # via points lie in the shape that they come with
         anew = {number: value for number, value in changes.items() if isinstance(number, OfRestShape | OfRoute)}
@@ -172,6 +172,28 @@ class OfFriction:
             )
             source = replace(source, pairs=tuple(pairs))
         return replace(world, constraints=tuple(constraints), source=source)
+
+
+class OfCableFriction:
+    """The coefficient of friction of a cable in its guides, > 0."""
+
+    cable: Any
+
+    def value(self, world: World) -> float:
+        """Coulomb's μ."""
+        spec: Any = world.constraints[world.constraint_index(self.cable)].spec
+        if not getattr(spec, "friction", 0.0):
+            raise InputError(f"{name_of(self.cable)} has no friction in its guides that could be changed")
+        return float(spec.friction)
+
+    def changed(self, world: World, value: Any) -> World:
+        """`world` with another μ of the cable."""
+        self.value(world)
+        index = world.constraint_index(self.cable)
+        rows: Any = world.constraints[index]
+        mu = float(positive(f"friction of {rows.name!r}", value))
+        spec = standing_for(replace(rows.spec, friction=mu), rows.spec)
+        return replace(world, constraints=_replaced(world.constraints, index, replace(rows, spec=spec)))
 
 
 class OfGravity:
