@@ -139,16 +139,12 @@ def test_steps_of_one_linear_solve_refuse_what_their_linearization_does_not_know
         pl.sensitivities(world, twice, [pl.outputs.Tension(cable)], parameters=[route], until=0.02)
 
 
-def test_materials_with_memory_and_free_bodies_are_refused_by_name():
+def test_materials_with_memory_are_refused_by_name():
     silicone = pl.materials.NeoHookean(young=1e5, poisson=0.4, density=1e3)
     soft = pl.materials.Viscoelastic(silicone, branches=[(0.3, 0.1)])
     world, _, _, loss = small(material=soft)
     with pytest.raises(pl.InputError, match="material with memory"):
         pl.gradient(world, EULER, loss, parameters=[pl.parameters.Gravity()], until=0.01)
-    scene = pl.Scene()
-    free = scene.add(pl.Volume(pl.mesh.box((0.02, 0.02, 0.02), (1, 1, 1)), silicone, spin=(1.0, 0, 0)))
-    with pytest.raises(pl.InputError, match="free body that turns"):
-        pl.gradient(scene.compile(), EULER, pl.losses.Energy(free), parameters=[pl.parameters.Gravity()], until=0.02)
 
 
 def test_a_slack_cable_has_no_derivative_and_a_bound_one_neither():

@@ -27,7 +27,7 @@ from pliant.core.arrays import add_product, transposed_product
 from pliant.core.errors import ConvergenceError, InputError
 from pliant.core.types import FloatArray
 from pliant.gradients.active import ActiveSet, active_set
-from pliant.gradients.counted import by_start, not_slipping, replace_guides
+from pliant.gradients.counted import by_landing, by_start, not_slipping, replace_guides
 from pliant.gradients.known import Probe
 from pliant.gradients.rows import EndRows
 from pliant.gradients.small_body import SmallBodyAdjoint, restart_of, start_of
@@ -273,6 +273,11 @@ class StepAdjoint:
                 self.of_velocity.add(self._turn_by(by="velocity"))
         for k, part in by_start(self.ends, counted, self._volumes).items():
             start.gap[k] = start.gap.get(k, 0) + part
+        for k in self._volumes:
+            landed = by_landing(self.ends, self.active.active, counted, k)
+            if landed is not None:
+                start.gap[k] = start.gap.get(k, 0) + landed[0]
+                self.of_velocity.gap[k] = self.of_velocity.gap.get(k, 0) + landed[1]
         picked = sparse.diags(slip.astype(np.float64))
         for k, part in enumerate(self.parts):
             if not self.H[k].nnz:

@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from pliant.constraints import Rows
+from pliant.constraints import Rows, forces_of
 from pliant.core.errors import InputError
-from pliant.core.types import FloatArray
+from pliant.core.types import BoolArray, FloatArray
 from pliant.gradients.active import capstan_slips
 from pliant.gradients.rows import EndRows
+from pliant.solvers.contact import Law
 
 
 def not_slipping(rows: Rows, lam: FloatArray) -> FloatArray:
@@ -64,3 +65,24 @@ def replace_guides(ends: EndRows, G: list[Any], small: Sequence[int]) -> None:
         place = sparse.csr_matrix(([1.0], ([i], [0])), (len(keep), 1))
         for k, turned in constraint.turn_slopes(q, guide):
             G[k] = sparse.csr_matrix(sparse.diags(keep) @ G[k] + slope * (place @ turned))
+
+
+def by_landing(ends: EndRows, active: BoolArray, known: FloatArray, k: int) -> tuple[Any, Any] | None:
+    """∂δ/∂q and ∂δ/∂v (rows, unknowns) by the start of a volume k that turns by itself: contacts with friction that
+    land on it count their slip with h times the offset of its velocity. Only `active` rows (rows,) are told, by q those
+    that are `known` (rows,), 1 or 0, not to be told otherwise; None where there are none.
+    """
+    bodies, rows = ends.bodies, ends.rows
+    turning = getattr(bodies.trials[k], "turning", None)
+    first = np.flatnonzero(rows.law == Law.COULOMB)[::3]
+    if turning is None or not len(first):
+        return None
+    landing = first[forces_of(rows.key[first], bodies.start.keys, bodies.start.lam) == 0.0]
+    made = [sparse.lil_matrix((rows.count, turning.q.size)) for _ in range(2)]
+    H = sparse.csr_matrix(rows.H[k])
+    for i in np.concatenate([landing + 1, landing + 2]):
+        if active[i] and H[i].nnz:
+            by_q, by_v = turning.of_offset(turning.dt * np.asarray(H[i].todense()).reshape(turning.q.shape))
+            made[0][i] = known[i] * by_q.ravel()
+            made[1][i] = by_v.ravel()
+    return made[0].tocsr(), made[1].tocsr()

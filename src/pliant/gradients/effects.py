@@ -156,6 +156,8 @@ class OfModel(Effect):
     def changes(self, k: int, step: StepAdjoint) -> Changes | None:
         """See `Effect.changes`."""
         made = derivative(lambda s: step.residual(self._index, model=self._model(s)), self._step)
+        if getattr(step.trials[self._index], "turning", None) is not None:
+            self._check_shares(step)
         return Changes(slice(None), {self._index: made.reshape(-1, 1)})
 
     def add(self, k: int, step: StepAdjoint, found: Multipliers) -> None:
@@ -180,6 +182,19 @@ class OfModel(Effect):
         if not np.array_equal(*(mass.nodal for mass in masses)) or any(mass.blocks is not None for mass in masses):
             return None
         return np.asarray(derivative(lambda s: self._model(s).table, self._step))  # type: ignore[attr-defined]
+
+    def _check_shares(self, step: StepAdjoint) -> None:
+        """Raise where a number changes how the masses of a body that turns are shared, and with them its rotation."""
+        trial: Any = step.trials[self._index]
+        shares = []
+        for model in (trial.model, self._model(self._step)):
+            nodal = getattr(model, "mass", trial.model.mass).nodal
+            shares.append(nodal / nodal.sum())
+        if np.abs(shares[1] - shares[0]).max() > 1e-9 * shares[0].max():
+            raise InputError(
+                f"{trial.model.name!r} turns freely, and this number changes how its masses are shared: how its "
+                "rotation follows them is not differentiated"
+            )
 
     def add_loss(self, loss: Loss, instant: Instant) -> None:
         """See `Effect.add_loss`."""

@@ -90,6 +90,8 @@ class OfRestShape(Effect):
                 "rest shapes are not differentiated through steps of one linear solve: give the stepper a tolerance, "
                 "1e-10"
             )
+        if trial.turning is not None:
+            raise InputError(f"the rest shape of {self._model.name!r} is not differentiated: it turns freely in a step")
         for support, _, _ in self._model.supports:
             turn = support.placement(step.bodies.controls.get(support))[1]
             if turn is not None and np.any(turn):

@@ -246,9 +246,11 @@ class SubspaceTrial(NodalTrial):
         """The body in the adjoint of a step of one linear solve; its small `factor` is not kept."""
         return LinearSubspaceAdjoint(self, stiffnesses)
 
+    turning = None
+
     @property
-    def follows_rotation(self) -> bool:
-        """Whether the step takes the rotation of the free body by itself."""
+    def widens(self) -> bool:
+        """Whether the step takes forces of a wider shape, that of a body which turns."""
         return self._widening is not None
 
     def accept(self, q: FloatArray) -> None:

@@ -66,6 +66,7 @@ class VolumeAdjoint(FreeSolves):
 
     def __init__(self, trial: VolumeTrial, stiffnesses: Iterable[GeometricStiffness]) -> None:
         refuse(trial)
+        self._turning = trial.turning
         model, scheme, damping = trial.model, trial.scheme, trial.model.spec.damping
         self._trial, self._model, self._scheme = trial, model, scheme
         self._mass = scheme.inertia + damping.mass * scheme.rate
@@ -97,11 +98,16 @@ class VolumeAdjoint(FreeSolves):
             q += damped - 0.5 * self._rate * self._turned(w)
         if scheme.theta != 1.0:
             q -= (1.0 / scheme.theta - 1.0) * (self._product(self._values, w) - inertia - damped)
-        return q, scheme.momentum * mass.apply(w)
+        if self._turning is None:
+            return q, scheme.momentum * mass.apply(w)
+        by_q, by_v = self._turning.of_velocity(scheme.momentum * mass.apply(w))
+        return q + by_q, by_v
 
     def velocity(self, g: FloatArray) -> Pulled:
         """Derivatives of g · v⁺, v⁺ = c dx + memory × v."""
         scheme = self._scheme
+        if self._turning is not None:
+            return self._turning.of_end(g) if g.any() else Pulled(*np.zeros((3, *g.shape)))
         return Pulled(scheme.velocity * g, -scheme.velocity * g, scheme.memory * g)
 
     def rest_along(self, y: FloatArray) -> FloatArray | None:
@@ -122,7 +128,8 @@ class VolumeAdjoint(FreeSolves):
 
     def _started(self, q: FloatArray, v: FloatArray) -> FloatArray:
         mass, scheme = self._model.mass, self._scheme
-        made: FloatArray = scheme.momentum * mass.apply(v)
+        begun = v if self._turning is None else self._turning.velocity_along(q, v)
+        made: FloatArray = scheme.momentum * mass.apply(begun)
         if not q.any():
             return made
         inertia = self._mass * mass.apply(q)
@@ -136,6 +143,10 @@ class VolumeAdjoint(FreeSolves):
 
     def ended(self, end: FloatArray, q: FloatArray, v: FloatArray) -> FloatArray:
         """How v⁺ follows the end and the start, (unknowns, k)."""
+        if self._turning is not None:
+            columns = [np.reshape(each, (-1, *self._trial.dx.shape)) for each in (end.T, q.T, v.T)]
+            made = [self._turning.end_along(*each).ravel() for each in zip(*columns, strict=True)]
+            return np.stack(made, axis=1)
         return self._scheme.velocity * (end - q) + self._scheme.memory * v
 
     def release(self) -> None:
@@ -182,15 +193,17 @@ class VolumeAdjoint(FreeSolves):
         return damping_slope(model.points, model.laws, model.table, middle_of(self._trial), dx)
 
 
-def refuse(trial: VolumeTrial) -> None:
+def refuse(trial: VolumeTrial, *, linear: bool = False) -> None:
     """Raise an `InputError` where a step of a volume depends on its start in ways that the adjoint does not know."""
     model = trial.model
     if model.remembers:
         what = "a material with memory (pl.materials.Viscoelastic, Mullins)"
     elif model.pressure_loads:
         what = "a follower pressure; pressures of a pl.Cavity are differentiated"
-    elif trial.follows_rotation:
-        what = "a free body that turns, whose rotation a dynamic step takes by itself; clamp it, or use pl.QuasiStatic"
+    elif trial.widens:
+        what = "a free body that turns in a pl.ImplicitMidpoint, which widens it; clamp it, or use pl.ImplicitEuler"
+    elif linear and trial.turning is not None:
+        what = "a free body that turns in a step of one linear solve; give the stepper a tolerance, 1e-10"
     elif model.spec.damping.stiffness and trial.scheme.rate and model.split_at(middle_of(trial)) is not None:
         what = "stiffness-proportional damping and patches of volume (anti_locking, large stretch)"
     else:

@@ -44,7 +44,7 @@ class LinearVolumeAdjoint(FreeSolves):
     def __init__(
         self, trial: VolumeTrial, stiffnesses: Callable[[FloatArray], Sequence[Any]], factor: Any = None
     ) -> None:
-        refuse(trial)
+        refuse(trial, linear=True)
         self._trial, self._model, self._scheme = trial, trial.model, trial.scheme
         self._q, self._dx = trial.positions() - trial.dx, trial.dx
         damping, scheme = trial.model.spec.damping, trial.scheme

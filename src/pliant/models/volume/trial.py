@@ -21,6 +21,7 @@ from pliant.models.volume.free_rotation import free_rotation, widened, widening,
 from pliant.models.volume.linear_adjoint import LinearVolumeAdjoint
 from pliant.models.volume.memory import Remembered
 from pliant.models.volume.rest_slope import rest_slope
+from pliant.models.volume.rotation_slope import RotationSlope
 from pliant.models.volume.shape_limits import end_of_step
 from pliant.models.workspace import Workspace
 from pliant.solvers.linear.factor import CholeskyFactor
@@ -296,9 +297,16 @@ class VolumeTrial(NodalTrial):
         return LinearVolumeAdjoint(self, stiffnesses, factor)
 
     @property
-    def follows_rotation(self) -> bool:
-        """Whether the step takes the rotation of the free body by itself (`free_rotation`, `widening`)."""
-        return self._rotation is not None or self._widening is not None
+    def turning(self) -> RotationSlope | None:
+        """How the rotation that the step takes by itself follows its start (`free_rotation`); None without one."""
+        if self._rotation is None:
+            return None
+        return RotationSlope(self.model.name, self._q, self._v, self.dx, self.model.mass, self._scheme.dt)
+
+    @property
+    def widens(self) -> bool:
+        """Whether the step takes forces of a wider shape, that of a body which turns (`widening`)."""
+        return self._widening is not None
 
     def driven(self, motion: FloatArray) -> VolumeTrial:
         """The same step with `motion` (n, 3), m, added to the prescribed motion."""
