@@ -21,6 +21,7 @@ import numpy as np
 from scipy import sparse
 
 from pliant.actuators.cable_bundle import CableBundle
+from pliant.actuators.cable_slip import beyond_guides, slips_by_start, turn_slopes
 from pliant.actuators.drive import USUAL_SHORTENING, USUAL_TRAVEL
 from pliant.actuators.limits import per_second
 from pliant.actuators.strands import Middles, Strand
@@ -43,8 +44,6 @@ _CLOSED = 0.05
 """Length of a piece over the mean of the cable's below which its direction is lost: its ends pass each other."""
 _SHORT = 0.5
 """Length over that at rest below which a segment's stiffness changes, over half of this range, to an upper bound."""
-_STRAIGHT = 1e-12
-"""Sine of a deflection below which it has no direction."""
 _LARGEST_BEND = np.radians(15.0)
 """Bend that one straight piece of a cable may span: its chord is 0.3 % shorter than the arc, and the lever arm of the
 tension is wrong by the sagitta, 3 % of the length of the piece.
@@ -252,34 +251,11 @@ class CableRows(TensionRows):
 
     def by_start(self, view: RowView) -> list[sparse.csr_matrix] | None:
         """∂δ/∂q (rows, unknowns) of each model by the start of a step at a fixed end: slip in guides counts from it."""
-        if not self.spec.friction:
-            return None
-        slips = _beyond(self._segments(view.start)[1])
-        made = [sparse.csr_matrix((1 + len(slips), size)) for size in view.sizes]
-        for strand in self.strands:
-            points = sparse.csr_matrix(-slips[:, strand.order].reshape(len(slips), 3 * len(strand.order)))
-            rows = strand.pieces.map.pull_back(view.start[strand.index], points)
-            blank = sparse.csr_matrix((1, view.sizes[strand.index]))
-            made[strand.index] = sparse.vstack([blank, rows], format="csr")
-        return made
+        return slips_by_start(self.strands, view, self._segments(view.start)[1]) if self.spec.friction else None
 
     def turn_slopes(self, q: Sequence[FloatArray], guide: int) -> list[tuple[int, sparse.csr_matrix]]:
         """∂θ/∂q (1, unknowns) of the angle θ by which a `guide` deflects the cable, by the index of the model."""
-        lengths, units = self._segments(q)
-        slope = np.zeros((len(self.fixed), 3))
-        before, after = units[guide], units[guide + 1]
-        for one, other, piece in ((before, after, guide), (after, before, guide + 1)):
-            across = other - (one @ other) * one
-            size = float(np.linalg.norm(across))
-            if size > _STRAIGHT:
-                change = -across / size / lengths[piece]
-                slope[piece] -= change
-                slope[piece + 1] += change
-        made = []
-        for strand in self.strands:
-            points = sparse.csr_matrix(slope[strand.order].reshape(1, -1))
-            made.append((strand.index, strand.pieces.map.pull_back(q[strand.index], points)))
-        return made
+        return turn_slopes(self.strands, q, guide, *self._segments(q))
 
     def warnings(self, view: RowView, memory: Any) -> tuple[str, ...]:
         """A warning where a straight piece of the cable cuts across a bend of the body."""
@@ -383,7 +359,7 @@ class CableRows(TensionRows):
         self, view: RowView, H: RowBlocks, lengths: FloatArray, units: FloatArray, gap: float, motor: Any
     ) -> Rows:
         """The motor's row and one for each inner via point, where the tension drops by λ."""
-        inner, slope = len(units) - 1, _beyond(units)
+        inner, slope = len(units) - 1, beyond_guides(units)
         beyond = np.triu(np.ones((inner, inner + 1)), 1)
         for strand in self.strands:
             points = sparse.csr_matrix(slope[:, strand.order].reshape(inner, 3 * len(strand.order)))
@@ -394,16 +370,6 @@ class CableRows(TensionRows):
         slip = beyond @ (lengths - before)
         turn = np.arccos(np.clip(np.einsum("si,si->s", units[:-1], units[1:]), -1.0, 1.0))
         return self.capstan_rows(H, motor, gap, slip, turn, self.stiff_keys)
-
-
-def _beyond(units: FloatArray) -> FloatArray:
-    """Derivatives (k, k + 2, 3) of the length beyond each inner via point by all points."""
-    inner = len(units) - 1
-    beyond = np.triu(np.ones((inner, inner + 1)), 1)  # the segments beyond each via point
-    slope = np.zeros((inner, inner + 2, 3))
-    slope[:, :-1] -= beyond[:, :, None] * units
-    slope[:, 1:] += beyond[:, :, None] * units
-    return slope
 
 
 def _strand(spec: Cable, body: Any, via: FloatArray, owners: Sequence[Any]) -> Strand:
