@@ -16,7 +16,7 @@ _STRAIGHT = 1e-12
 
 
 def beyond_guides(units: FloatArray) -> FloatArray:
-    """Derivatives (k, k + 2, 3) of the length beyond each of k guides by all points, from the directions of segments."""
+    """Derivatives (k, k + 2, 3) of the length beyond each of k guides by all points, from directions of segments."""
     inner = len(units) - 1
     beyond = np.triu(np.ones((inner, inner + 1)), 1)  # the segments beyond each via point
     slope = np.zeros((inner, inner + 2, 3))
