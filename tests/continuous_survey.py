@@ -1,7 +1,8 @@
 """Random fast bodies in closed thin-walled containers: an independent check that nothing passes through.
 
 The solid angle of the outer surface of the container around the points of the body inside tells whether they are still
-inside, whatever happened within the step. `python tests/continuous_survey.py FIRST COUNT` runs scenes by their seed.
+inside, whatever happened within the step. `python tests/continuous_survey.py FIRST COUNT [rigid | other]` runs scenes
+by their seed: rigid contents of soft and rigid containers, or soft cubes and rods in these and in moving obstacles.
 """
 
 import sys
@@ -9,6 +10,7 @@ import sys
 import numpy as np
 
 import pliant as pl
+from pliant.core.immutable import evolve
 
 SOFT = pl.materials.Corotated(young=3e6, poisson=0.3, density=1000)
 WALL = np.array([0.0, 0.002, 0.021, 0.04, 0.042])
@@ -74,16 +76,64 @@ def scene_of(seed):
     return world, world.initial_state(), (box, outer), content, f"{'soft' if soft else 'rigid'} {kind} {speed:.1f} m/s"
 
 
-def passes_through(seed, *, steps=3, dt=0.01):
+def other_scene_of(seed):
+    """As `scene_of`, of a soft cube or a rod in a soft, rigid or moved container."""
+    rng = np.random.default_rng(seed)
+    mesh, outer = container()
+    scene = pl.Scene(gravity=(0, 0, -9.81))
+    outside = ("soft", "rigid", "moved")[int(rng.integers(3))]
+    speed = 10.0 ** rng.uniform(0.5, 1.3)  # less than half of the speed of waves in these bodies
+    velocity = rng.normal(size=3)
+    velocity *= speed / np.linalg.norm(velocity)
+    turn = rng.normal(size=3) * 10.0 ** rng.uniform(0, 1.5)
+    if outside == "soft":
+        held = pl.regions.box((-1, -1, -1), (1, 1, -0.5 * WALL[-1] + 1e-6))
+        box = scene.add(pl.Volume(mesh, SOFT, clamp=held, name="container"))
+    elif outside == "rigid":
+        box = scene.add(pl.RigidBody.mesh(mesh.surface(), mass=0.05, name="container"))
+    else:
+        box = scene.add(pl.Obstacle.mesh(mesh.surface(), motion=lambda t: (velocity * t, turn * t), name="container"))
+    kind = ("cube", "rod")[int(rng.integers(2))]
+    place = rng.uniform(-0.004, 0.004, 3)
+    if kind == "cube":
+        cube = pl.mesh.box((0.012,) * 3, (2,) * 3).translated((-0.006,) * 3)
+        content = scene.add(pl.Volume(cube, SOFT, name="content"), position=place, rotation=rng.normal(size=3))
+    else:
+        made = {"section": pl.sections.Circle(0.0008), "young": 1e7, "poisson": 0.3, "density": 1000}
+        content = scene.add(pl.Rod(0.02, 4, position=place - (0.01, 0, 0), base="free", name="content", **made))
+    scene.collide(box, content, friction=float(rng.choice([0.0, 0.5])), continuous=True)
+    world = scene.compile()
+    state = world.initial_state()
+    v = [np.array(each) for each in state.v]
+    if outside != "moved":
+        index = 1
+        v[index] = np.broadcast_to(velocity, v[index].shape).copy() if kind == "cube" else v[index]
+        if kind == "rod":
+            v[index][0] = velocity
+    return world, evolve(state, v=tuple(v)), (box, outer), content, f"{outside} {kind} {speed:.1f} m/s"
+
+
+SCENES = {"rigid": scene_of, "other": other_scene_of}
+
+
+def outer_points(box, state):
+    """The points of a container in `state`; those of an obstacle where its motion has brought it."""
+    if not isinstance(box, pl.Obstacle):
+        return state.points(box)
+    pose = box.pose(state.time)
+    return pose[0] + container()[0].points @ pose[1:].T
+
+
+def passes_through(seed, *, steps=3, dt=0.01, scene=scene_of):
     """What is wrong with the scene of a seed after `steps`: None, "passed" or the error; and what it is."""
-    world, state, (box, outer), content, name = scene_of(seed)
+    world, state, (box, outer), content, name = scene(seed)
     step = pl.ImplicitEuler(dt=dt)
     for _ in range(steps):
         try:
             state, info = step(world, state)
         except pl.PliantError as error:
             return f"{type(error).__name__}: {error}"[:160], name
-        points, places = state.points(box), state.points(content)
+        points, places = outer_points(box, state), state.points(content)
         if not is_inside(outer, points, places).all():
             return f"passed, parts {info.parts}", name
     return None, name
@@ -91,9 +141,10 @@ def passes_through(seed, *, steps=3, dt=0.01):
 
 if __name__ == "__main__":
     first, count = (int(value) for value in sys.argv[1:3])
+    made = SCENES[sys.argv[3] if len(sys.argv) > 3 else "rigid"]
     wrong = 0
     for seed in range(first, first + count):
-        found, name = passes_through(seed)
+        found, name = passes_through(seed, scene=made)
         if found is not None:
             wrong += 1
             print(seed, name, found, flush=True)

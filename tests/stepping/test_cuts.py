@@ -10,11 +10,13 @@ from pliant.core.errors import ConvergenceError
 from pliant.models.scheme import euler_scheme
 from pliant.models.workspace import Workspace
 from pliant.stepping import cuts
+from pliant.stepping.parts import second_part
 from pliant.stepping.stages import begin
 
 DT, SPEED = 0.01, 2.0
 FAILS = "fails"
 NEVER = np.inf
+SHORTENED = np.cumprod([1, 0.97, 0.91, 0.85, 0.79, 0.73, 0.67, 0.61, 0.6, 0.6, 0.6])
 
 
 def test_pairs_that_would_cross_are_named(monkeypatch):
@@ -69,9 +71,13 @@ def scripted(monkeypatch, outcomes):
         ([0.999, NEVER, NEVER], [1.0, 0.97, 0.03]),  # and none is nearly the same
         ([FAILS, NEVER, NEVER], [1.0, 0.2475, 0.7525]),  # as if it crossed in a quarter of its time
         ([0.5, 0.5, NEVER, NEVER], [1.0, 0.495, 0.245025, 0.754975]),
-        ([0.1, 0.1, NEVER, 0.9, NEVER, NEVER], [1.0, 0.1, 0.01, 0.99, 0.08, 0.91]),  # eight times the last part
-        ([0.1, 0.1, NEVER, 0.9, 0.5, NEVER, NEVER], [1.0, 0.1, 0.01, 0.99, 0.08, 0.0396, 0.9504]),
+        ([0.1, NEVER, 0.9, NEVER, NEVER], [1.0, 0.1, 0.9, 0.8, 0.1]),  # eight times the last part
+        ([0.1, NEVER, 0.9, 0.5, NEVER, NEVER], [1.0, 0.1, 0.9, 0.8, 0.396, 0.504]),
+        ([0.1, 0.1, NEVER, NEVER, NEVER], [1.0, 0.1, 0.01, 0.08, 0.91]),  # after a hard impact
         ([0.1, NEVER, 0.5, NEVER, NEVER], [1.0, 0.1, 0.9, 0.4455, 0.4545]),
+        # what goes on crossing near its end is shortened by more and more, down to 0.6
+        ([0.999, 0.999, 0.999, NEVER, NEVER], [1.0, 0.97, 0.8827, 0.750295, 0.249705]),
+        (10 * [0.999] + [NEVER] * 3, [*SHORTENED, 8 * SHORTENED[-1], 1.0 - 9 * SHORTENED[-1]]),
     ],
 )
 def test_steps_are_shortened_before_crossings_and_lengthened_after(monkeypatch, flight, outcomes, lengths):
@@ -87,6 +93,21 @@ def test_steps_are_shortened_before_crossings_and_lengthened_after(monkeypatch, 
     assert end.time == pytest.approx(DT)
     assert end.q[0][0] == pytest.approx([SPEED * DT, 0.0, 0.0])
     assert found.start is step.start
+
+
+def test_an_attempt_that_was_repeated_in_halves_is_tried_shorter(monkeypatch, flight):
+    """Its end shows the motion of the second half alone: the first may cross unseen."""
+    stepper, step = flight
+    tried = scripted(monkeypatch, [NEVER])
+    attempt = cuts.repeated_where_needed
+
+    def halved(stepper, part, scheme):
+        found = attempt(stepper, part, scheme)
+        return found if len(tried) > 1 else second_part(part, found, scheme(DT))
+
+    monkeypatch.setattr(cuts, "repeated_where_needed", halved)
+    assert cuts.without_crossing(stepper, step, euler_scheme).parts == 2
+    assert tried == pytest.approx([1.0, 0.495, 0.505])
 
 
 @pytest.mark.parametrize(("outcomes", "text"), [([0.5], "in spite of 6 shorter"), ([FAILS], "contradict each other")])

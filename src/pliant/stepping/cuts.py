@@ -27,10 +27,17 @@ _BEFORE = 0.99
 """Fraction of the time to a crossing at which the step is cut."""
 _SHORTENED = (0.1, 0.97)
 """Least and largest factor by which an attempt that crosses is shortened: the shorter motion is another one."""
+_SHORTER, _SHORTEST = 0.06, 0.6
+"""What the largest factor loses with each attempt in a row that crosses, and where it ends: an impact in less time has
+larger forces; soft faces turn with them, and attempts that end just before a crossing go on crossing."""
+_HALVED = 0.5
+"""Time of the crossing that is taken for an attempt that was repeated in halves: only the second half would be seen."""
 _FAILED = 0.25
 """Time of the crossing that is taken for an attempt that fails: planes of far contacts may contradict each other."""
 _GROWN = 8.0
 """Factor by which a part may be longer than the last one, where the whole rest of the step crosses."""
+_HARD = 2
+"""Attempts in a row that cross after which the whole rest is not tried next: every third attempt would be in vain."""
 
 
 def without_crossing(stepper: DynamicStepper, whole: Step, scheme: Callable[[float], Scheme]) -> Step:
@@ -41,25 +48,26 @@ def without_crossing(stepper: DynamicStepper, whole: Step, scheme: Callable[[flo
     if not pairs or not isinstance(whole.session, DirectSession):
         return repeated_where_needed(stepper, whole, scheme)
     rest, before, length, left = whole, None, whole.bodies.scheme.dt, whole.bodies.scheme.dt
-    last = np.inf
+    last, crossed = np.inf, 0
     for solve in range(MOST_SOLVES):
         part = rest if length == left else first_part(restarted(rest, scheme(length)), length / left)
         try:
             found = repeated_where_needed(stepper, part, scheme)
-            time = _first(pairs, found)
+            time = _first(pairs, found) if found.bodies.start is part.bodies.start else _HALVED
         except (*FAILURES, ConflictingRowsError):
             if solve == MOST_SOLVES - 1:
                 raise
             time = _FAILED
         if time < np.inf:
-            shorter = length * min(max(_BEFORE * time, _SHORTENED[0]), _SHORTENED[1])
-            length = min(shorter, _GROWN * last) if length == left else shorter
+            largest = max(_SHORTENED[1] - _SHORTER * crossed, _SHORTEST)
+            shorter = length * min(max(_BEFORE * time, _SHORTENED[0]), largest)
+            length, crossed = min(shorter, _GROWN * last) if length == left else shorter, crossed + 1
         elif length == left:
             return found if before is None else joined(before, found)
         else:
             before = found if before is None else joined(before, found)
             rest, last, left = second_part(rest, found, scheme(left - length)), length, left - length
-            length = left
+            length, crossed = left if crossed < _HARD else min(left, _GROWN * last), 0
     raise _passing(pairs, found)
 
 
