@@ -75,3 +75,29 @@ def test_a_list_lasts_until_the_skin_is_used_up(shapes):
     for _ in range(16):
         self_contacts(surface.at(rest + np.array([2.0, 0, 0])), options, kept=kept)
     assert kept.made is not None
+
+
+def test_no_list_is_made_that_motions_would_outrun(shapes, monkeypatch):
+    """Each costs several searches of the tree: made every 17 steps of a fast body they were its slowest steps."""
+    rest, triangles = shapes.box(cells=(2, 2, 2))
+    surface, options = CollisionSurface.build(triangles, rest), ProximityOptions(margin=0.05)
+    kept, listed = KeptCandidates(options.margin), KeptCandidates._listed
+    asked, made = [], []
+
+    def counted(self, *arguments):
+        made.append(len(asked))
+        return listed(self, *arguments)
+
+    def move(fraction, count):
+        """`count` queries of the body, moved by this fraction of the skin after each: twice of it against itself."""
+        for _ in range(count):
+            place = rest + np.array([sum(asked), 0.0, 0.0])
+            self_contacts(surface.at(place), options, kept=kept)
+            asked.append(fraction * SKIN * options.margin)
+
+    monkeypatch.setattr(KeptCandidates, "_listed", counted)
+    move(0.3, 100)
+    assert made == [0]
+    move(0.01, 100)
+    assert made[:2] == [0, 101]
+    assert len(made) == 3

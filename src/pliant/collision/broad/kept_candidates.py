@@ -66,7 +66,8 @@ class _Made(NamedTuple):
 class KeptCandidates:
     """Candidates of a pair of surfaces, made where they are worth it; `least` (m) is the smallest margin asked for.
 
-    `find` answers None where the tree is cheaper: while bodies move farther in a query or two than the skin allows.
+    `find` answers None where the tree is cheaper: while bodies move so far from query to query that a list would not
+    serve long enough.
     """
 
     def __init__(self, least: float) -> None:
@@ -74,23 +75,25 @@ class KeptCandidates:
         self.made: _Made | None = None
         self.served = _SERVED
         self.resting = 0
+        self.last: tuple[FloatArray, FloatArray] | None = None  # points at the last query without a list
 
     def find(self, a: Pose, b: Pose, limits: Limits) -> tuple[IntArray, IntArray, IntArray] | None:
         """Vertices of a with faces of b, vertices of b with faces of a, and edges, (m, 2) each."""
         made = self.made  # read once: another thread may replace it
         if made is not None:
-            moved = farthest(a.points, made.places[0])
-            moved += moved if a is b else farthest(b.points, made.places[1])
-            if limits.margin + moved <= made.reach:
+            if limits.margin + _moved(a, b, made.places) <= made.reach:
                 self.served += 1
                 return made.pairs
             self.made = None
             self.resting = 0 if self.served >= _SERVED else _REST
+        last, self.last = self.last, (a.points.copy(), b.points if a is b else b.points.copy())
         if self.resting > 0:
             self.resting -= 1
             return None
+        if last is not None and _SERVED * _moved(a, b, last) > SKIN * self.least:
+            return None
         made = self._listed(a, b, limits)
-        self.made, self.served = made, 1
+        self.made, self.served, self.last = made, 1, None
         return made.pairs
 
     def _listed(self, a: Pose, b: Pose, limits: Limits) -> _Made:
@@ -106,6 +109,12 @@ class KeptCandidates:
         pairs = _list(leaves, on_a, on_b, a is b, reach, limits.facing, largest)
         places = a.points.copy(), b.points if a is b else b.points.copy()
         return _Made(pairs, places, reach - _ROUNDING * skin)
+
+
+def _moved(a: Pose, b: Pose, places: tuple[FloatArray, FloatArray]) -> float:
+    """How far the two sides have moved against each other at most since they were at `places`, m."""
+    moved = farthest(a.points, places[0])
+    return float(moved + (moved if a is b else farthest(b.points, places[1])))
 
 
 def _side(pose: Pose) -> Side:
