@@ -1,10 +1,11 @@
-"""Copies of a finger on a card: whole steps a second under random commands, for machines with and without Pliant.
+"""Copies of three robots on a card: whole steps a second under random commands, for machines with and without Pliant.
 
-python benchmarks/card.py write finger.npz     the finger as arrays, where Pliant is installed
-python benchmarks/card.py run finger.npz       steps them; NumPy and JAX are enough. Prints JSON
+python benchmarks/card.py write FOLDER     the robots as arrays, where Pliant is installed
+python benchmarks/card.py run FOLDER       steps them; NumPy and JAX are enough. Prints JSON
 
 The finger has 162 nodes and 396 tetrahedra, one cable, and 16 nodes of its last phalanx that touch a floor with
-friction. Copies differ in modulus (± 20 %) and friction (0.2 to 0.8); commands and gravity change at random every 10
+friction; reduced, it has its cable and the modes of pulling it. The rod is 0.2 m long, of 8 sections that bend and
+twist. Copies differ in modulus (± 20 %) and friction (0.2 to 0.8); commands and gravity change at random every 10
 steps.
 """
 
@@ -12,14 +13,15 @@ from __future__ import annotations
 
 import json
 import sys
+from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 
-COPIES, STEPS = 4096, 1000
+STEPS = 1000
+COPIES = {"finger": (4096, 16384), "reduced finger": (16384,), "rod": (16384,)}
 DT = 0.01
-WIDTH = 16
 
 
 def finger() -> tuple[Any, Any]:
@@ -34,38 +36,39 @@ def finger() -> tuple[Any, Any]:
     return scene.compile(), made
 
 
-def measured(lowered: Any, kernels: Any, precision: str, *, copies: int = COPIES, steps: int = STEPS) -> dict[str, Any]:
+def measured(lowered: Any, kernels: Any, precision: str, copies: int, *, steps: int = STEPS) -> dict[str, Any]:
     """Steps a second of all copies, and how they ended."""
     import jax
     import jax.numpy as jnp
 
+    from pliant.batch.gpu import rod
     from pliant.batch.gpu import step as stages
+    from pliant.batch.gpu import step_types as types
+    from pliant.batch.gpu.arrays import LoweredRod
     from pliant.batch.gpu.precision import in_double
 
     rng = np.random.default_rng(0)
     changes = -(-steps // 10)
     wanted = rng.uniform(0.0, 0.014, (changes, copies)).astype(precision)
     gravity = np.concatenate([rng.normal(size=(changes, 2, copies)) * 2.0, np.full((changes, 1, copies), -9.81)], 1)
-    softer = rng.uniform(0.8, 1.2, copies)
     with in_double(precision == "float64"):
-        numbers = lowered.numbers
-        numbers = numbers._replace(
-            mu=numbers.mu * softer, lam=numbers.lam * softer, friction=rng.uniform(0.2, 0.8, (1, copies))
-        )
+        numbers = _varied(lowered.numbers, rng, copies)
         world = jax.tree.map(jnp.asarray, lowered._replace(numbers=numbers))
+        step = rod.step if isinstance(lowered, LoweredRod) else stages.step
+        cables = len(getattr(numbers, "lower", ()))
         states, dt = stages.initial(world, copies, precision), jnp.asarray(DT, precision)
         wanted, pulls = jnp.asarray(wanted), jnp.zeros(copies, precision)
         gravity, by_force = jnp.asarray(gravity, precision), jnp.zeros((1, 1), bool)
         failed, worst = jnp.zeros(copies, bool), jnp.zeros(copies, precision)
-        tallied = jax.jit(lambda f, w, r: (f | (r.status != stages.FINE), jnp.maximum(w, r.residual)))
+        tallied = jax.jit(lambda f, w, r: (f | (r.status != types.FINE), jnp.maximum(w, r.residual)))
         began = 0.0
         for k in range(-2, steps):  # two to compile
             if k == 0:
                 jax.block_until_ready(worst)
                 began = perf_counter()
             pulls = pulls + 0.2 * (wanted[max(k, 0) // 10] - pulls)
-            controls = stages.Controls(pulls[None], by_force, gravity[max(k, 0) // 10])
-            states, report = stages.step(world, kernels, dt, states, controls)
+            controls = types.Controls(pulls[None][:cables], by_force[:cables], gravity[max(k, 0) // 10])
+            states, report = step(world, kernels, dt, states, controls)
             failed, worst = tallied(failed, worst, report)
         jax.block_until_ready(worst)
         seconds = perf_counter() - began
@@ -79,6 +82,17 @@ def measured(lowered: Any, kernels: Any, precision: str, *, copies: int = COPIES
         }
 
 
+def _varied(numbers: Any, rng: Any, copies: int) -> Any:
+    """Moduli, ± 20 %, and friction, 0.2 to 0.8, of their own in each copy."""
+    softer = rng.uniform(0.8, 1.2, copies)
+    changed = {name: getattr(numbers, name) * softer for name in ("mu", "lam", "stiffness") if name in numbers._fields}
+    if "stiffness" in changed:
+        del changed["mu"]  # of a rod these are masses
+    if len(getattr(numbers, "friction", ())):
+        changed["friction"] = rng.uniform(0.2, 0.8, (len(numbers.friction), copies))
+    return numbers._replace(**changed)
+
+
 def card() -> Any:
     """The first card that JAX sees, None without one."""
     try:
@@ -88,29 +102,60 @@ def card() -> Any:
     return next((one for one in jax.devices() if one.platform in ("gpu", "cuda", "rocm")), None)
 
 
-def on_card(lowered: Any) -> dict[str, Any] | None:
-    """Both precisions, None without a card."""
+def reduced_finger() -> tuple[Any, Any]:
+    """The finger without its floor, in the modes of pulling its cable."""
+    import pliant as pl
+
+    scene = pl.Scene(gravity=(0, 0, -9.81))
+    made = scene.add(pl.robots.finger(anti_locking=False))
+    world = scene.compile()
+    plan = pl.reduction.ramps(world, amplitude=0.012, steps=40)
+    return pl.reduction.reduce(world, plan, motion_tolerance=2e-5, progress=False), made
+
+
+def rod() -> tuple[Any, Any]:
+    """The world, and its body."""
+    import pliant as pl
+
+    scene = pl.Scene(gravity=(0, 0, -9.81))
+    made = scene.add(pl.Rod(0.2, 8, section=pl.sections.Circle(0.005), young=1e6, poisson=0.4, density=1e3))
+    return scene.compile(), made
+
+
+def lowered_worlds() -> dict[str, Any]:
+    """The robots as arrays."""
+    from pliant.batch.gpu.lowering import lower
+
+    makers = {"finger": finger, "reduced finger": reduced_finger, "rod": rod}
+    return {name: lower(make()[0], [], slots=16) for name, make in makers.items()}
+
+
+def on_card(worlds: dict[str, Any]) -> dict[str, Any] | None:
+    """Every robot in both precisions and all numbers of copies, None without a card."""
     device = card()
     if device is None:
         return None
     from pliant.batch.gpu import step as stages
 
     made: dict[str, Any] = {"device": device.device_kind}
-    for precision in ("float32", "float64"):
-        made[precision] = measured(lowered, stages.triton(precision, warps=1), precision)
+    for name, lowered in worlds.items():
+        for precision in ("float32", "float64"):
+            kernels = stages.triton(precision, slots=int(lowered.slots))
+            rows = [measured(lowered, kernels, precision, copies) for copies in COPIES[name]]
+            made.setdefault(name, {})[precision] = rows
     return made
 
 
-def main(task: str, path: str) -> None:
-    """Write the world, or step it."""
+def main(task: str, folder: str) -> None:
+    """Write the robots, or step them."""
+    from pliant.batch.gpu import arrays
+
     if task == "write":
-        from pliant.batch.gpu.lowering import lower
-
-        lower(finger()[0], [], slots=16, width=WIDTH).save(path)
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        for name, lowered in lowered_worlds().items():
+            arrays.save(lowered, Path(folder, f"{name}.npz"))
         return
-    from pliant.batch.gpu.arrays import Lowered
-
-    print(json.dumps(on_card(Lowered.load(path)), indent=1))
+    print(json.dumps(on_card({name: arrays.load(Path(folder, f"{name}.npz")) for name in COPIES}), indent=1))
 
 
 if __name__ == "__main__":

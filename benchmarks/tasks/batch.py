@@ -60,9 +60,7 @@ def run_batch(*, data: Path | None = None) -> dict[str, Any]:
 def _gpu() -> dict[str, Any] | None:
     if card.card() is None:
         return None
-    from pliant.batch.gpu.lowering import lower
-
-    return card.on_card(lower(card.finger()[0], [], slots=16, width=card.WIDTH))
+    return card.on_card(card.lowered_worlds())
 
 
 def _case(world: Any, vary: dict[Any, Any], control: Any, count: int, cores: int) -> tuple[dict[str, Any], bool]:

@@ -38,7 +38,7 @@ def dense_of(model, values):
 def test_forces_and_stiffness_are_those_of_the_ordinary_kernel(anti_locking):
     world = body(anti_locking)
     model = world.models[0]
-    lowered, order = lowering.lower(world, [], slots=4, width=16), lowering.order_of(world, 16)
+    lowered, order = lowering.lower(world, [], slots=4), lowering.order_of(world)
     rng = np.random.default_rng(0)
     stretched = rng.normal(size=(3, 3)) * 0.2 + np.linalg.qr(rng.normal(size=(3, 3)))[0]
     stretched *= np.sign(np.linalg.det(stretched))
@@ -56,7 +56,7 @@ def test_forces_and_stiffness_are_those_of_the_ordinary_kernel(anti_locking):
         np.testing.assert_allclose(made.forces[..., k], force[order], atol=1e-11 * np.abs(force).max())
         unknowns = (3 * order[:, None] + np.arange(3)).ravel()
         K = dense_of(model, values)[np.ix_(unknowns, unknowns)]
-        entries = np.append(np.asarray(made.blocks)[k], [0.0, 0.0])
+        entries = np.append(np.asarray(made.stiffness)[k], [0.0, 0.0])
         columns, blocks, width, _ = lowered.source.shape
         for c in range(columns):
             for i in range(blocks):

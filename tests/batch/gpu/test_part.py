@@ -9,35 +9,11 @@ import pytest
 jax = pytest.importorskip("jax", reason="needs the extra gpu")
 import pliant as pl  # noqa: E402
 from pliant.core.errors import CapacityError, ConvergenceError  # noqa: E402
+from tests.batch.gpu.soft_beam import EULER, agrees, commands, scene_of  # noqa: E402
 from tests.scenes import DOWN  # noqa: E402
 
 P = pl.parameters
-EULER = pl.ImplicitEuler(dt=0.01)
 COUNT = 3
-LEAST = 1e-4
-"""Motion of a step, m, below which agreement is judged by this: a picometre, to which forces of friction are known."""
-
-
-def scene_of():
-    """A soft beam with two cables between a floor and an inclined wall, with a load."""
-    scene = pl.Scene(gravity=DOWN)
-    rubber = pl.materials.Corotated(young=3e5, poisson=0.45, density=1e3)
-    mesh = pl.mesh.box((0.1, 0.02, 0.02), (5, 1, 1))
-    body = scene.add(
-        pl.Volume(
-            mesh, rubber, clamp=pl.regions.plane(axis="x", at=0.0), damping=pl.Rayleigh(mass=0.5, stiffness=0.005)
-        )
-    )
-    cables = [
-        scene.add(pl.Cable(body, [(x, y, 0.004) for x in (0.01, 0.04, 0.06, 0.095)], name=f"cable {y}"))
-        for y in (0.005, 0.015)
-    ]
-    floor = scene.add(pl.Obstacle.plane(point=(0, 0, -0.001), normal=(0, 0, 1), name="floor"))
-    wall = scene.add(pl.Obstacle.plane(point=(0.1, -0.004, 0), normal=(-0.3, 1.0, 0.2), name="wall"))
-    for plane in (floor, wall):
-        scene.collide(body, plane, friction=0.5, margin=0.002)
-    scene.add(pl.PointLoad(body, pl.regions.plane(axis="x", at=0.1), (0.0, -0.02, 0.01)))
-    return scene, body, cables, floor, wall
 
 
 @pytest.fixture(scope="module")
@@ -62,46 +38,17 @@ def batch(beam):
     return pl.Batch(world, COUNT, vary=vary, device="jax", capacity=32)
 
 
-def commands(cables, k):
-    """Commands of step k of all copies: a shortening of each, and a tension."""
-    pulls = 0.0008 * min(k, 8) * np.arange(1, COUNT + 1)
-    forces = 0.05 * k * np.ones(COUNT)
-    alone = [{cables[0]: pl.Displacement(float(p)), cables[1]: pl.Force(float(f))} for p, f in zip(pulls, forces)]
-    return {cables[0]: pl.Displacement(pulls), cables[1]: pl.Force(forces)}, alone
-
-
 def test_every_step_is_that_of_each_copy_alone(beam, batch):
     _, _, body, cables, floor, wall = beam
-    alone = [batch.world_of(k).initial_state() for k in range(COUNT)]
-    touched = 0
-    for k in range(14):
-        together, own = commands(cables, k)
-        states, infos = EULER(batch, batch.states(alone), together)
-        ends = [EULER(s.world, s, c) for s, c in zip(alone, own, strict=True)]
-        for i, (end, info) in enumerate(ends):
-            motion = max(np.abs(end.q[0] - alone[i].q[0]).max(), LEAST)
-            assert np.abs(states.positions(body)[i] - end.q[0]).max() <= 1e-8 * motion
-            assert np.abs(states.velocities(body)[i] - end.v[0]).max() <= 1e-8 * motion / EULER.dt
-            for cable in cables:
-                np.testing.assert_allclose(infos[i].actuation(cable), info.actuation(cable), rtol=1e-6, atol=1e-10)
-            pairs = [(infos[i].contact_force(body, one), info.contact_force(body, one)) for one in (floor, wall)]
-            touched += sum(bool(force.any()) for _, force in pairs)
-            # a node in the corner is pushed by both planes: forces of redundant rows are not unique, their sum is
-            np.testing.assert_allclose(*np.sum(pairs, axis=0), rtol=1e-5, atol=1e-7)
-            np.testing.assert_array_equal(infos[i].contact_force(wall, body), -pairs[1][0])
-        assert infos.status == [info.status for _, info in ends]
-        alone = [end for end, _ in ends]
-    assert touched > 10
-    np.testing.assert_allclose(states.times, 0.14)
-    assert max(infos.each("constraint_residual")) < 1e-8
+    agrees(batch, body, cables, (floor, wall), steps=14)
 
 
 def test_a_copy_goes_on_alone_from_its_state(beam, batch):
     _, _, body, cables, *_ = beam
     states = batch.initial_states()
     for k in range(3):
-        states, _ = EULER(batch, states, commands(cables, k)[0])
-    together, own = commands(cables, 3)
+        states, _ = EULER(batch, states, commands(cables, k, COUNT)[0])
+    together, own = commands(cables, 3, COUNT)
     after, _ = EULER(batch, states, together)
     end, _ = EULER(batch.world_of(1), states[1], own[1])
     np.testing.assert_allclose(after.points(body)[1], end.q[0], atol=1e-11)
@@ -114,7 +61,7 @@ def test_single_precision_stays_near_double(beam, batch):
     single = pl.Batch(world, COUNT, vary=vary, device="jax", capacity=32, precision="float32", errors="keep")
     wide = batch.initial_states()
     for k in range(6):
-        together, _ = commands(cables, k)
+        together, _ = commands(cables, k, COUNT)
         narrow, infos = EULER(single, single.states(list(wide)), together)
         wide, _ = EULER(batch, wide, together)
         assert not infos.errors
@@ -212,12 +159,13 @@ def test_elements_that_would_invert_cut_the_motion_or_fail(beam):
 
 def test_a_lowered_world_is_stepped_without_the_rest_of_the_library(beam, tmp_path):
     """Saved arrays are stepped where Numba and SciPy are not installed, by the same code."""
+    from pliant.batch.gpu.arrays import save
     from pliant.batch.gpu.lowering import lower
 
-    lower(beam[0], [], slots=32).save(tmp_path / "world.npz")
+    save(lower(beam[0], [], slots=32), tmp_path / "world.npz")
     code = (
-        "import sys\nfrom pliant.batch.gpu.arrays import Lowered\nimport pliant.batch.gpu.step\n"
-        f"print(Lowered.load({str(tmp_path / 'world.npz')!r}).capacity, 'numba' in sys.modules)"
+        "import sys\nfrom pliant.batch.gpu.arrays import load\nimport pliant.batch.gpu.step\n"
+        f"print(load({str(tmp_path / 'world.npz')!r}).slots, 'numba' in sys.modules)"
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.split() == ["32", "False"]

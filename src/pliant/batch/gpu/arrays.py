@@ -12,8 +12,9 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from pliant.core.archive import read_archive, write_archive
+from pliant.core.errors import FileFormatError
 
-FORMAT = "pliant lowered world 1"
+FORMAT = "pliant lowered world 2"
 Array: TypeAlias = Any
 """An array of JAX, which checkers need not have."""
 
@@ -64,7 +65,8 @@ class Cables(NamedTuple):
 
 class Contacts(NamedTuple):
     """k points that may touch planes: `node` (k,) among the free ones, the `pair` (k,) of each, its `normal` (k, 3) and
-    two tangents, `frames` (k, 3, 3); `gap` (k,) m at rest. `margin` (pairs,) m.
+    two tangents, `frames` (k, 3, 3); `gap` (k,) m at rest. `margin` (pairs,) m. `columns` (c,): the block columns of
+    the matrix from the first that a contact has a part in, to the last.
     """
 
     node: Any
@@ -72,6 +74,31 @@ class Contacts(NamedTuple):
     frames: Any
     gap: Any
     margin: Any
+    columns: Any
+
+
+class Modes(NamedTuple):
+    """A volume that moves by u = Φ y in k modes. `B` (p, 9, k): the gradients of its modes at the integration points in
+    use, 1/m × the unit of y, with `weight`, `material`, `shear`, `bulk`, `linear` as of `Elements`; `every` (q, 9, k)
+    those at all points, none of which may invert; `points` (c, 3, k) the modes at the contact points.
+    """
+
+    B: Any
+    weight: Any
+    material: Any
+    shear: Any
+    bulk: Any
+    linear: Any
+    every: Any
+    points: Any
+
+
+class ModalCables(NamedTuple):
+    """Segments of cables through a volume in modes: `slope` (s, 3, k), `rest` (s, 3) m, `cable` (s,); see `Cables`."""
+
+    slope: Any
+    rest: Any
+    cable: Any
 
 
 class Numbers(NamedTuple):
@@ -92,9 +119,26 @@ class Numbers(NamedTuple):
     upper: Any
 
 
+class ModalNumbers(NamedTuple):
+    """`Numbers` of a volume in modes: mass (k, k, ·) kg, `weighed` (3, k, ·) kg, which times gravity is its force along
+    the modes, and loads (k, ·) N × the unit of the modes.
+    """
+
+    mu: Any
+    lam: Any
+    mass: Any
+    damping: Any
+    friction: Any
+    gravity: Any
+    weighed: Any
+    loads: Any
+    lower: Any
+    upper: Any
+
+
 class Lowered(NamedTuple):
     """A world of one volume. `source` (columns, reach + 1, width, width): index of each entry of the matrix among those
-    of the blocks, then a zero and a one. `size` (m) of the volume, and `slots` of contacts.
+    of the blocks, then a zero and a one. `slots` of contacts.
     """
 
     elements: Elements
@@ -105,29 +149,84 @@ class Lowered(NamedTuple):
     slots: Any
 
     @property
-    def nodes(self) -> int:
-        """Free nodes."""
-        return int(self.numbers.mass.shape[0])
+    def shape(self) -> tuple[int, ...]:
+        """That of the displacements: free nodes, 3."""
+        return self.numbers.mass.shape[0], 3
+
+
+class LoweredModes(NamedTuple):
+    """A world of one volume in modes; the matrix is dense, in blocks like that of `Lowered`."""
+
+    modes: Modes
+    cables: ModalCables
+    contacts: Contacts
+    numbers: ModalNumbers
+    source: Any
+    slots: Any
 
     @property
-    def capacity(self) -> int:
-        """Contacts of a copy; the other rows take as many."""
-        return int(self.slots)
-
-    def save(self, path: str | Path) -> None:
-        """Write the arrays to a file, .npz."""
-        write_archive(path, FORMAT, _flat(self))
-
-    @classmethod
-    def load(cls, path: str | Path) -> Lowered:
-        """The arrays of a file."""
-        _, arrays = read_archive(path, FORMAT, what="a lowered world")
-        return _built(cls, arrays, "")  # type: ignore[no-any-return]
+    def shape(self) -> tuple[int, ...]:
+        """That of the coordinates: modes."""
+        return (self.numbers.mass.shape[0],)
 
 
-_PARTS: dict[str, Any] = {
-    "elements": Elements, "cables": Cables, "contacts": Contacts, "numbers": Numbers, "forces": Sums,
+class RodNumbers(NamedTuple):
+    """What copies of a rod may differ in; the last axis is that of the copies, or of length 1.
+
+    stiffness (N, K, ·) N·m and N/m of each section's strains; mu (N, m, 3, ·), the masses of the
+    particles of a station, kg and kg·m²; forces (N, m, 3, ·) N of loads; damping and gravity as of `Numbers`.
+    """
+
+    stiffness: Any
+    mu: Any
+    forces: Any
+    damping: Any
+    gravity: Any
+
+
+class LoweredRod(NamedTuple):
+    """A world of one clamped rod of N sections with m stations each: strains `start` and `rest` (N, 6), rad and m,
+    rotation of the `base` (3, 3), `free` (N, K), those of the first K strains that may change, `fraction` (N, m) of the
+    stations in their sections. The matrix is dense, `source` as in `Lowered`.
+    """
+
+    start: Any
+    rest: Any
+    base: Any
+    free: Any
+    fraction: Any
+    numbers: RodNumbers
+    source: Any
+    slots: Any
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """That of the unknowns: sections, K strains."""
+        return tuple(self.free.shape)
+
+
+_PARTS: dict[str, dict[str, Any]] = {
+    "Lowered": {
+        "elements": Elements, "cables": Cables, "contacts": Contacts, "numbers": Numbers, "forces": Sums,
+    },
+    "LoweredRod": {"numbers": RodNumbers},
+    "LoweredModes": {"modes": Modes, "cables": ModalCables, "contacts": Contacts, "numbers": ModalNumbers},
 }  # fmt: skip
+
+
+def save(world: Any, path: str | Path) -> None:
+    """Write a world as arrays to a file, .npz."""
+    write_archive(path, FORMAT, _flat(world), header={"kind": type(world).__name__})
+
+
+def load(path: str | Path) -> Any:
+    """The world of a file that `save` wrote."""
+    header, arrays = read_archive(path, FORMAT, what="a lowered world")
+    kinds = {kind.__name__: kind for kind in (Lowered, LoweredModes, LoweredRod)}
+    kind = header.get("kind")
+    if kind not in kinds:
+        raise FileFormatError(f"{path}: a lowered world is one of {', '.join(kinds)}, this file says {kind!r}")
+    return _built(kinds[kind], _PARTS[kind], arrays, "")
 
 
 def _flat(part: Any, prefix: str = "") -> dict[str, Any]:
@@ -137,9 +236,9 @@ def _flat(part: Any, prefix: str = "") -> dict[str, Any]:
     return made
 
 
-def _built(kind: Any, arrays: dict[str, Any], prefix: str) -> Any:
+def _built(kind: Any, parts: dict[str, Any], arrays: dict[str, Any], prefix: str) -> Any:
     values = (
-        _built(_PARTS[name], arrays, f"{prefix}{name}.") if name in _PARTS else arrays[prefix + name]
+        _built(parts[name], parts, arrays, f"{prefix}{name}.") if name in parts else arrays[prefix + name]
         for name in kind._fields
     )
     return kind(*values)

@@ -2,10 +2,13 @@
 
 A of a copy has `columns` block columns of `width` unknowns, and `reach` blocks below each diagonal one:
 
-    L (columns + reach, reach + 1, width, width)    L[k + reach, i, c, r]: row r of block k + i, column c of block k
+    L (columns + reach, reach + 1, width, width)    L[k + reach, i, c, r]: row r of block k + i, column c of block k;
+                                                    i = 0 holds the inverse of the diagonal block, [r, c]
     Y (columns + reach, width, m)                   L Y = R, one column for each right-hand side
 
 so that a column of a block is contiguous; `reach` block columns of zeros stand in front, which the first ones subtract.
+All is products of blocks: diagonal ones are inverted once. Right-hand sides come in two groups, `early` ones, and
+`late` ones that are zero before a block column: contacts at the end of a body have no part in those of its other end.
 These functions are the twins in plain JAX of the kernels in `band_kernels`, for processors without Triton.
 """
 
@@ -21,25 +24,31 @@ from pliant.batch.gpu.arrays import Array
 
 
 class Factor(NamedTuple):
-    """L and Y of all copies, with the copies first, and whether each matrix was positive definite."""
+    """L and Y of all copies, with the copies first, Y in both groups of right-hand sides, and whether each matrix was
+    positive definite.
+    """
 
     L: Array
-    Y: Array
+    early: Array
+    late: Array
     definite: Array
 
 
-def factor_and_solve(values: Array, source: Array, rhs: Array) -> Factor:
+def factor_and_solve(values: Array, source: Array, early: Array, late: Array) -> Factor:
     """Cholesky factors of all copies and forward solves.
 
     values  (b, k) entries of A in any order
     source  (columns, reach + 1, width, width) index of each entry of the blocks among `values`
-    rhs     (b, columns, width, m)
+    early   (b, columns, width, m)
+    late    (b, last, width, m'): of the last block columns, zero in those before
     """
     columns, blocks, width, _ = source.shape
-    reach, copies = blocks - 1, values.shape[0]
-    m = rhs.shape[-1]
+    reach, copies, m = blocks - 1, values.shape[0], early.shape[-1]
+    first = columns - late.shape[1]
+    rhs = jnp.concatenate([early, jnp.pad(late, ((0, 0), (first, 0), (0, 0), (0, 0)))], -1)
     L = jnp.zeros((columns + reach, copies, blocks, width, width), values.dtype)
-    Y = jnp.zeros((columns + reach, copies, width, m), values.dtype)
+    Y = jnp.zeros((columns + reach, copies, width, rhs.shape[-1]), values.dtype)
+    unit = jnp.broadcast_to(jnp.eye(width, dtype=values.dtype), (copies, width, width))
 
     def column(k: Array, carry: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
         L, Y, definite = carry
@@ -53,16 +62,15 @@ def factor_and_solve(values: Array, source: Array, rhs: Array) -> Factor:
             right = right - _product("btc,btm->bcm", row, solved)
         corner = jnp.linalg.cholesky(block[:, 0], symmetrize_input=False)  # symmetric: [c, r] as well as [r, c]
         definite = definite & jnp.isfinite(corner).all((1, 2))
-        below = block.transpose(0, 2, 1, 3).reshape(copies, width, -1)
-        below = solve_triangular(corner, jnp.concatenate([below[:, :, width:], right], -1), lower=True)
-        rest = below[:, :, : width * reach].reshape(copies, width, reach, width).transpose(0, 2, 1, 3)
-        made = jnp.concatenate([corner.transpose(0, 2, 1)[:, None], rest], 1)
-        L = jax.lax.dynamic_update_index_in_dim(L, made, k + reach, 0)
-        Y = jax.lax.dynamic_update_index_in_dim(Y, below[:, :, width * reach :], k + reach, 0)
+        inverse = solve_triangular(corner, unit, lower=True)
+        below = _product("bct,bitr->bicr", inverse, block[:, 1:])
+        L = jax.lax.dynamic_update_index_in_dim(L, jnp.concatenate([inverse[:, None], below], 1), k + reach, 0)
+        Y = jax.lax.dynamic_update_index_in_dim(Y, _product("bct,btm->bcm", inverse, right), k + reach, 0)
         return L, Y, definite
 
     L, Y, definite = jax.lax.fori_loop(0, columns, column, (L, Y, jnp.ones(copies, bool)))
-    return Factor(L.swapaxes(0, 1), Y.swapaxes(0, 1), definite)
+    Y = Y.swapaxes(0, 1)
+    return Factor(L.swapaxes(0, 1), Y[:, reach:, :, :m], Y[:, reach + first :, :, m:], definite)
 
 
 def solve_backward(L: Array, y: Array) -> Array:
@@ -76,7 +84,7 @@ def solve_backward(L: Array, y: Array) -> Array:
         right = jax.lax.dynamic_index_in_dim(y, k, 1, keepdims=False)
         after = jax.lax.dynamic_slice_in_dim(x, k + 1, reach, 1)
         right = right - _product("bicr,bir->bc", own[:, 1:], after)
-        solved = solve_triangular(own[:, 0], right[..., None], lower=False)[..., 0]
+        solved = _product("brc,br->bc", own[:, 0], right)
         return jax.lax.dynamic_update_index_in_dim(x, solved, k, 1)
 
     x = jnp.zeros((y.shape[0], columns + reach, width), y.dtype)

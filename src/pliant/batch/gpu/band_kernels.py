@@ -1,7 +1,8 @@
 """The functions of `band` as kernels in Triton: one program for each copy, block columns one after the other.
 
-The blocks of a column stay in registers while those before it are subtracted and its columns are eliminated. What was
-written is read again by all threads of the program, behind a barrier.
+The blocks of a column stay in registers while those before it are subtracted, as products of blocks, which double
+precision multiplies in tensor cores. The diagonal block is inverted by elimination; the others are products with its
+inverse. What was written is read again by all threads of the program, behind a barrier.
 """
 
 from __future__ import annotations
@@ -17,19 +18,29 @@ from jax.experimental.pallas import triton
 from pliant.batch.gpu.arrays import Array
 from pliant.batch.gpu.band import Factor
 
+CHUNK = 16
+"""Right-hand sides of one product: the fewest that a card multiplies by blocks."""
 
-def factor_and_solve(values: Array, source: Array, rhs: Array, *, warps: int = 2, interpret: bool = False) -> Factor:
-    """`band.factor_and_solve`."""
+
+def factor_and_solve(
+    values: Array, source: Array, early: Array, late: Array, *, warps: int = 2, interpret: bool = False
+) -> Factor:
+    """`band.factor_and_solve`, with blocks of at least 16 unknowns."""
+    if not late.size:  # a card has no empty arrays
+        made = factor_and_solve(values, source, early, early[:, -1:], warps=warps, interpret=interpret)
+        return made._replace(late=made.late[..., :0])
     columns, blocks, width, _ = source.shape
-    copies, m = values.shape[0], rhs.shape[-1]
+    reach, copies, last, dtype = blocks - 1, values.shape[0], late.shape[1], values.dtype
+    padded = [jnp.pad(rhs, ((0, 0), (0, 0), (0, 0), (0, -rhs.shape[-1] % CHUNK))) for rhs in (early, late)]
     shapes = (
-        jax.ShapeDtypeStruct((copies, columns + blocks - 1, blocks, width, width), values.dtype),
-        jax.ShapeDtypeStruct((copies, columns + blocks - 1, width, m), values.dtype),
-        jax.ShapeDtypeStruct((copies,), values.dtype),
+        jax.ShapeDtypeStruct((copies, columns + reach, blocks, width, width), dtype),
+        jax.ShapeDtypeStruct((copies, columns + reach, width, padded[0].shape[-1]), dtype),
+        jax.ShapeDtypeStruct((copies, last + reach, width, padded[1].shape[-1]), dtype),
+        jax.ShapeDtypeStruct((copies,), dtype),
     )
-    kernel = partial(_factor_kernel, columns, blocks, width, m, interpret)
-    L, Y, least = _call(kernel, shapes, copies, warps, interpret)(values, source, rhs)
-    return Factor(L, Y, least > 0.0)
+    kernel = partial(_factor_kernel, columns, blocks, width, columns - last, interpret)
+    L, Y, Z, least = _call(kernel, shapes, copies, warps, interpret)(values, source, *padded)
+    return Factor(L, Y[:, reach:, :, : early.shape[-1]], Z[:, reach:, :, : late.shape[-1]], least > 0.0)
 
 
 def solve_backward(L: Array, y: Array, *, warps: int = 1, interpret: bool = False) -> Array:
@@ -51,66 +62,82 @@ def _barrier(interpret: bool) -> None:
         triton.debug_barrier()
 
 
+def _product(a: Array, b: Array) -> Array:
+    """A b in full precision."""
+    return jnp.dot(a, b, precision=jax.lax.Precision.HIGHEST)
+
+
 def _factor_kernel(
-    columns: int, blocks: int, width: int, m: int, interpret: bool,
-    values: Any, source: Any, rhs: Any, L: Any, Y: Any, least: Any,
+    columns: int, blocks: int, width: int, first: int, interpret: bool,
+    values: Any, source: Any, early: Any, late: Any, L: Any, Y: Any, Z: Any, least: Any,
 ) -> None:  # fmt: skip
     b, reach, dtype = pl.program_id(0), blocks - 1, L.dtype
-    across = jax.lax.broadcasted_iota(jnp.int32, (width, width), 0)
-    down = jax.lax.broadcasted_iota(jnp.int32, (width, width), 1)
-    place = jax.lax.iota(jnp.int32, width)
-    across_rhs = jax.lax.broadcasted_iota(jnp.int32, (width, m), 0)
+
+    def chunks(of: Any) -> list[Any]:
+        return [pl.ds(start, CHUNK) for start in range(0, of.shape[-1], CHUNK)]
+
     for k in range(reach):
-        Y[b, k] = jnp.zeros((width, m), dtype)
+        for of in (Y, Z):
+            for chunk in chunks(of):
+                of[b, k, :, chunk] = jnp.zeros((width, CHUNK), dtype)
         for i in range(blocks):
             L[b, k, i] = jnp.zeros((width, width), dtype)
     _barrier(interpret)
 
-    def column(k: Array, smallest: Array) -> Array:
-        tiles = tuple(values[b, source[k, i]] for i in range(blocks))
-        right = rhs[b, k]
-
-        def subtract(t: Array, carry: Any) -> Any:
-            tiles, right = carry
-            tiles = list(tiles)
-            for j in range(1, blocks):
-                row = L[b, k + reach - j, j, t]
-                right = right - row[:, None] * Y[b, k + reach - j, t][None, :]
-                for i in range(blocks - j):
-                    tiles[i] = tiles[i] - row[:, None] * L[b, k + reach - j, i + j, t][None, :]
-            return tuple(tiles), right
-
-        def eliminate(c: Array, carry: Any) -> Any:
-            tiles, right, smallest = carry
-            own = across == c
-            below = jnp.sum(jnp.where(down == c, tiles[0], 0.0), 1)
-            pivot = jnp.sum(jnp.where(place == c, below, 0.0))
-            smallest = jnp.minimum(smallest, pivot)
-            scale = 1.0 / jnp.sqrt(jnp.where(pivot > 0.0, pivot, 1.0))
-            below = jnp.where(place > c, below * scale, 0.0)
-            made = []
-            for tile in tiles:
-                row = jnp.sum(jnp.where(own, tile, 0.0), 0) * scale
-                made.append(jnp.where(own, row[None, :], tile - below[:, None] * row[None, :]))
-            row = jnp.sum(jnp.where(across_rhs == c, right, 0.0), 0) * scale
-            right = jnp.where(across_rhs == c, row[None, :], right - below[:, None] * row[None, :])
-            return tuple(made), right, smallest
-
-        carry = jax.lax.fori_loop(0, width, subtract, (tiles, right))
-        tiles, right, smallest = jax.lax.fori_loop(0, width, eliminate, (*carry, smallest))
-        L[b, k + reach, 0] = jnp.where(down >= across, tiles[0], 0.0)
+    def column(with_late: bool, k: Array, smallest: Array) -> Array:
+        own = [(early, Y, k, chunk) for chunk in chunks(Y)]
+        if with_late:
+            own += [(late, Z, k - first, chunk) for chunk in chunks(Z)]
+        tiles = [values[b, source[k, i]] for i in range(blocks)]
+        rights = [given[b, at, :, chunk] for given, _, at, chunk in own]
+        for j in range(1, blocks):
+            row = L[b, k + reach - j, j].T
+            for i in range(blocks - j):
+                tiles[i] = tiles[i] - _product(row, L[b, k + reach - j, i + j])
+            for g, (_, made, at, chunk) in enumerate(own):
+                rights[g] = rights[g] - _product(row, made[b, at + reach - j, :, chunk])
+        inverse, smallest = _inverse_factor(tiles[0], smallest)
+        L[b, k + reach, 0] = inverse
         for i in range(1, blocks):
-            L[b, k + reach, i] = tiles[i]
-        Y[b, k + reach] = right
+            L[b, k + reach, i] = _product(inverse, tiles[i])
+        for right, (_, made, at, chunk) in zip(rights, own, strict=True):
+            made[b, at + reach, :, chunk] = _product(inverse, right)
         _barrier(interpret)
         return smallest
 
-    least[b] = jax.lax.fori_loop(0, columns, column, jnp.asarray(jnp.inf, dtype))
+    smallest = jax.lax.fori_loop(0, first, partial(column, False), jnp.asarray(jnp.inf, dtype))
+    least[b] = jax.lax.fori_loop(first, columns, partial(column, True), smallest)
+
+
+def _inverse_factor(tile: Array, smallest: Array) -> tuple[Array, Array]:
+    """C⁻¹ [r, c] of a symmetric block C Cᵀ, and the least of `smallest` and its pivots."""
+    width = tile.shape[0]
+    down = jax.lax.broadcasted_iota(jnp.int32, (width, width), 0)
+    across = jax.lax.broadcasted_iota(jnp.int32, (width, width), 1)
+    place = jax.lax.iota(jnp.int32, width)
+
+    def eliminate(c: Array, carry: Any) -> Any:
+        tile, made, smallest = carry
+        own = down == c
+        column = jnp.sum(jnp.where(across == c, tile, 0.0), 1)
+        pivot = jnp.sum(jnp.where(place == c, column, 0.0))
+        smallest = jnp.minimum(smallest, pivot)
+        scale = 1.0 / jnp.sqrt(jnp.where(pivot > 0.0, pivot, 1.0))
+        below = jnp.where(place > c, column * scale, 0.0)[:, None]
+        rows = [jnp.sum(jnp.where(own, one, 0.0), 0) * scale for one in (tile, made)]
+        tile, made = (
+            jnp.where(own, row[None, :], one - below * row[None, :])
+            for one, row in zip((tile, made), rows, strict=True)
+        )
+        return tile, made, smallest
+
+    unit = jnp.where(down == across, jnp.ones((), tile.dtype), 0.0)
+    _, made, smallest = jax.lax.fori_loop(0, width, eliminate, (tile, unit, smallest))
+    return made, smallest
 
 
 def _backward_kernel(columns: int, blocks: int, width: int, interpret: bool, L: Any, y: Any, x: Any) -> None:
     b, reach, dtype = pl.program_id(0), blocks - 1, x.dtype
-    place = jax.lax.iota(jnp.int32, width)
     for i in range(reach):
         x[b, columns + i] = jnp.zeros((width,), dtype)
     _barrier(interpret)
@@ -120,15 +147,7 @@ def _backward_kernel(columns: int, blocks: int, width: int, interpret: bool, L: 
         right = y[b, k]
         for i in range(1, blocks):
             right = right - jnp.sum(L[b, k + reach, i] * x[b, k + i][None, :], 1)
-
-        def eliminate(back: Array, right: Array) -> Array:
-            r = width - 1 - back
-            column = L[b, k + reach, 0, :, r]  # entries of row r of the block, over its columns c ≤ r
-            pivot = jnp.sum(jnp.where(place == r, column, 0.0))
-            known = jnp.sum(jnp.where(place == r, right, 0.0)) / jnp.where(pivot > 0.0, pivot, 1.0)
-            return jnp.where(place == r, known, jnp.where(place < r, right - column * known, right))
-
-        x[b, k] = jax.lax.fori_loop(0, width, eliminate, right)
+        x[b, k] = jnp.sum(L[b, k + reach, 0] * right[:, None], 0)
         _barrier(interpret)
         return 0
 

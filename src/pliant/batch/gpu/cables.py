@@ -6,12 +6,12 @@ where points meet (`models.polyline`) and the stiffness bounded where a segment 
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 
-from pliant.batch.gpu.arrays import Array, Cables
+from pliant.batch.gpu.arrays import Array
 
 ROUNDED = 0.01
 """`models.polyline`: length over the mean one below which a segment is rounded."""
@@ -22,21 +22,24 @@ PRECISE = jax.lax.Precision.HIGHEST
 
 
 class Pull(NamedTuple):
-    """δ (c, b) m of the cables, their gradients H (c, n, 3, b), and the blocks (k, 9, b) N/m that stiffen `touched`."""
+    """δ (c, b) m of the cables; of their segments the `direction` (s, 3, b), by which δ decreases as they lengthen, and
+    the `stiffness` (s, 3, 3, b) N/m under the last tensions. `member` (c, s) is one where a segment is of a cable.
+    """
 
     shortening: Array
-    gradient: Array
+    direction: Array
     stiffness: Array
+    member: Array
 
 
-def pull(cables: Cables, u: Array, tension: Array) -> Pull:
-    """The cables at the displacements u (n, 3, b) m of the nodes, under the last tensions (c, b) N."""
-    dtype = u.dtype
-    slope, rest = jnp.asarray(cables.slope, dtype), jnp.asarray(cables.rest, dtype)
+def pull(cable: Array, rest: Array, moved: Array, tension: Array) -> Pull:
+    """The segments `rest` (s, 3) m of cables `cable` (s,), whose vectors have changed by `moved` (s, 3, b) m, under the
+    last tensions (c, b) N.
+    """
+    dtype = moved.dtype
+    rest, own = jnp.asarray(rest, dtype), jnp.asarray(cable)
     count = tension.shape[0]
-    own = jnp.asarray(cables.cable)
     member = (own[None, :] == jnp.arange(count)[:, None]).astype(dtype)  # (c, s)
-    moved = jnp.einsum("ns,nib->sib", slope, u, precision=PRECISE)
     vector = rest[:, :, None] + moved
     was = jnp.sqrt(jnp.sum(rest * rest, 1))[:, None]
     now = jnp.sqrt(jnp.sum(vector * vector, 1))
@@ -48,7 +51,6 @@ def pull(cables: Cables, u: Array, tension: Array) -> Pull:
     rounded = jnp.where(now < least, 0.5 * (now * now / least + least), now)
     change = jnp.where((now < least) | (was < at_rest), rounded - rounded_rest, longer)
     unit = vector / jnp.maximum(now, least)[:, None]
-    gradient = -jnp.einsum("cs,ns,sib->cnib", member, slope, unit, precision=PRECISE)
     squares = jnp.sum(unit * unit, 1)
     turned = now < least  # not from the squares, of which single precision makes 1 − 10⁻⁷
     across = jnp.maximum(tension, 0.0)[own] / rounded * jnp.where(turned, 0.5 * (1.0 + squares), 1.0)
@@ -57,11 +59,10 @@ def pull(cables: Cables, u: Array, tension: Array) -> Pull:
     d = unit * jnp.sqrt(1.0 - bounded)[:, None]
     outer = d[:, :, None] * d[:, None, :]
     S = across[:, None, None] * (jnp.eye(3, dtype=dtype)[None, :, :, None] - outer)
-    couplings = jnp.asarray(cables.couplings, dtype)
-    blocks = jnp.einsum("sk,sxb->kxb", couplings, S.reshape(S.shape[0], 9, -1), precision=PRECISE)
-    return Pull(-_of(member, change), gradient, blocks)
+    return Pull(-_of(member, change), unit, S, member)
 
 
-def _of(member: Array, values: Array) -> Any:
+def _of(member: Array, values: Array) -> Array:
     """Sums over the segments of each cable, (c, b)."""
-    return jnp.einsum("cs,sb->cb", member, values, precision=PRECISE)
+    made: Array = jnp.einsum("cs,sb->cb", member, values, precision=PRECISE)
+    return made

@@ -10,12 +10,13 @@ Displacements are the unknowns, so that strains keep their digits in single prec
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 
 from pliant.batch.gpu.arrays import Array, Elements, Numbers
+from pliant.batch.gpu.step_types import Linearization
 
 SWEEPS = 9
 """Iterations of the polar decomposition: scaled at first, 3 bring a stretch of 0.1 near 1, 6 more are exact."""
@@ -23,14 +24,6 @@ _SCALED = 3
 
 Matrix = list[list[Array]]
 """Nine arrays (p, b), kept apart so that one pass computes all of them."""
-
-
-class Linearization(NamedTuple):
-    """Internal forces (n, 3, b) N at the nodes, the entries (b, 9k) of the blocks of K in N/m, and F (p, b)."""
-
-    forces: Array
-    blocks: Array
-    F: Matrix
 
 
 def summed(values: Array, terms: Any) -> Array:
@@ -107,16 +100,21 @@ def strained(elements: Elements, u: Array) -> tuple[Matrix, Matrix]:
 @jax.jit
 def stressed(elements: Elements, numbers: Numbers, F: Matrix, R: Matrix) -> tuple[Array, Array, Array, Array]:
     """w P G and g = R G of every entry of the nodes, (p w, 3, b) N and 1/m, and w μ and w λ of the points, (p, ·) J."""
+    P, mu, lam = stress(elements, numbers, F, R)
+    return _along(elements, P), _along(elements, R), mu, lam
+
+
+def stress(points: Any, numbers: Any, F: Matrix, R: Matrix) -> tuple[Matrix, Array, Array]:
+    """w P (p, b), and w μ and w λ (p, ·) J, of `points` with weights, materials and parts, from F and rotations R."""
     dtype = F[0][0].dtype
-    linear = elements.linear[elements.material][:, None]
-    weight = elements.weight[:, None]
-    mu = jnp.where(elements.shear[:, None], weight * numbers.mu[elements.material], 0.0).astype(dtype)
-    lam = jnp.where(elements.bulk[:, None], weight * numbers.lam[elements.material], 0.0).astype(dtype)
+    linear = points.linear[points.material][:, None]
+    weight = points.weight[:, None]
+    mu = jnp.where(points.shear[:, None], weight * numbers.mu[points.material], 0.0).astype(dtype)
+    lam = jnp.where(points.bulk[:, None], weight * numbers.lam[points.material], 0.0).astype(dtype)
     E = [[F[i][j] - R[i][j] for j in range(3)] for i in range(3)]
     E = [[jnp.where(linear, 0.5 * (E[i][j] + E[j][i]), E[i][j]) for j in range(3)] for i in range(3)]  # else symmetric
     trace = sum((E[i][j] * R[i][j] for i in range(3) for j in range(3)), jnp.zeros((), dtype))
-    P = [[2.0 * mu * E[i][j] + lam * trace * R[i][j] for j in range(3)] for i in range(3)]
-    return _along(elements, P), _along(elements, R), mu, lam
+    return [[2.0 * mu * E[i][j] + lam * trace * R[i][j] for j in range(3)] for i in range(3)], mu, lam
 
 
 def _along(elements: Elements, M: Matrix) -> Array:

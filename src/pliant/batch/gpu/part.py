@@ -11,8 +11,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from pliant.batch.gpu import lowering
+from pliant.batch.gpu import limits, lowering, rod
 from pliant.batch.gpu import step as stages
+from pliant.batch.gpu import step_types as types
+from pliant.batch.gpu.arrays import LoweredRod
+from pliant.batch.gpu.coordinates import coordinates_of
 from pliant.batch.gpu.precision import in_double
 from pliant.batch.part import Part, Report
 from pliant.core.errors import CapacityError, ConvergenceError, InputError, PliantError, SingularError
@@ -22,22 +25,18 @@ from pliant.core.types import FloatArray
 from pliant.world import World
 from pliant.world.changed import changed
 
-WIDTHS = {"float32": (16, 1), "float64": (32, 4)}
-"""Unknowns of a block of the matrix and warps of its factorization, the fastest of those measured on an H200."""
-IN_KERNELS = 32
-"""Slots up to which one program on the card finds the forces of a copy."""
 _ENDS: dict[int, tuple[type[PliantError], str]] = {
-    stages.DIVERGED: (
+    types.DIVERGED: (
         SingularError,
         "the matrix is not positive definite or the motion not finite; take a smaller dt, smaller changes of the "
         "commands, or precision='float64'",
     ),
-    stages.COLLAPSED: (
+    types.COLLAPSED: (
         ConvergenceError,
         "elements invert within 10 % of the motion of a step; take a smaller dt, smaller changes of the commands, or a "
         "finer mesh where it is compressed most",
     ),
-    stages.UNSOLVED: (
+    types.UNSOLVED: (
         ConvergenceError,
         "constraint forces were not found; take a smaller dt, or precision='float64'",
     ),
@@ -51,39 +50,35 @@ class CardPart(Part):
         self, world: World, changes: Sequence[Mapping[Any, Any]], *, on_card: bool, precision: str, capacity: int
     ) -> None:
         self._device = _device(on_card)
-        lowering.check_supported(world)
+        limits.check_supported(world)
         self.worlds = [world]
         self._count, self._capacity = len(changes), capacity
         self._dtype = np.dtype(precision)
-        self._cables = lowering.cables_of(world)
-        self._pairs = lowering.pairs_of(world)
+        self._cables = limits.cables_of(world)
+        self._pairs = limits.pairs_of(world)
         copies = [changed(world, change) for change in changes] if any(changes) else []
         for copy in copies:
-            lowering.check_same(world, copy)
-        width, warps = WIDTHS[precision]
-        lowered = lowering.lower(world, copies, slots=capacity, width=width)
-        self._order = lowering.order_of(world, width)
-        self._slots = lowered.capacity
+            limits.check_same(world, copy)
+        lowered = lowering.lower(world, copies, slots=capacity)
+        self._coordinates = coordinates_of(world, lowered.shape)
+        self._slots = int(lowered.slots)
         with self._precisely():
             self._lowered = jax.tree.map(jnp.asarray, lowered)
             card = self._device.platform != "cpu"
-            kernels = stages.triton(self._dtype, warps=warps) if card else stages.library(self._dtype)
-            if self._slots > IN_KERNELS:
-                kernels = kernels._replace(forces=stages.library(self._dtype).forces)
-        self._kernels = kernels
+            self._stepped: Any = rod.step if isinstance(lowered, LoweredRod) else stages.step
+            self._kernels = stages.triton(self._dtype, slots=self._slots) if card else stages.library(self._dtype)
         self._dts: dict[int, float] = {}
         self._held_states: dict[int, tuple[Any, Any]] = {}
         self._read: dict[int, tuple[Any, Any, Any]] = {}
 
     def take_stepper(self, index: int, stepper: Any) -> None:
         """Make `stepper` known as number `index`."""
-        lowering.check_stepper(stepper)
+        limits.check_stepper(stepper)
         self._dts[index] = stepper.dt
 
     def begin(self, token: int, states: Sequence[tuple[Any, ...] | None]) -> Report:
         """Hold states as number `token`: the initial ones, or the fields of given ones after their world."""
-        world, rest = self.worlds[0], self._rest
-        start = world.initial_state()
+        own, start = self._coordinates, self.worlds[0].initial_state()
         fields = [(start.time, start.q, start.v, start.lam, start.keys) if one is None else one for one in states]
         with self._precisely():
             blank = stages.initial(self._lowered, self._count, self._dtype)
@@ -93,8 +88,8 @@ class CardPart(Part):
                 known = {} if keys is None else dict(zip(np.asarray(keys).tolist(), lam, strict=True))
                 tension[k] = [known.get(cable.key, 0.0) for cable in self._cables]
             held = blank._replace(
-                u=array(np.stack([(one[1][0] - rest)[self._order] for one in fields], -1), self._dtype),
-                v=array(np.stack([one[2][0][self._order] for one in fields], -1), self._dtype),
+                u=array(own.unknowns(np.stack([one[1][0] for one in fields])), self._dtype),
+                v=array(own.rates(np.stack([one[2][0] for one in fields])), self._dtype),
                 time=array([one[0] for one in fields], self._dtype),
                 lam=blank.lam.at[:, 3 * self._slots : 3 * self._slots + len(self._cables)].set(tension),
             )
@@ -106,9 +101,9 @@ class CardPart(Part):
         given = self._commands(controls)
         with self._precisely(), self._within_memory():
             array = jnp.asarray
-            made, report = stages.step(
+            made, report = self._stepped(
                 self._lowered, self._kernels, array(self._dts[index], self._dtype), held,
-                stages.Controls(*(array(one) for one in given)),
+                types.Controls(*(array(one) for one in given)),
             )  # fmt: skip
         return self._report(after, made, report)
 
@@ -138,7 +133,7 @@ class CardPart(Part):
 
     def error_of(self, code: int, contacts: int) -> PliantError:
         """The error of a copy whose step ended with `code`."""
-        if code == stages.CAPACITY:
+        if code == types.CAPACITY:
             return CapacityError(
                 f"{contacts} contacts are in reach of a step, the capacity is {self._slots}: give the batch a larger "
                 "capacity, or collide fewer nodes (exclude= of scene.collide)"
@@ -146,22 +141,12 @@ class CardPart(Part):
         kind, text = _ENDS[code]
         return kind(text)
 
-    @property
-    def _rest(self) -> FloatArray:
-        model: Any = self.worlds[0].models[0]
-        rest: FloatArray = model.rest
-        return rest
-
     def _positions(self, u: Any) -> FloatArray:
         """Positions (b, n, 3) m of all nodes."""
-        made = np.repeat(self._rest[None], u.shape[-1], axis=0)
-        made[:, self._order] += np.moveaxis(np.asarray(u, float), -1, 0)
-        return made
+        return self._coordinates.positions(np.asarray(u, float))
 
     def _velocities(self, v: Any) -> FloatArray:
-        made = np.zeros((v.shape[-1], *self._rest.shape))
-        made[:, self._order] = np.moveaxis(np.asarray(v, float), -1, 0)
-        return made
+        return self._coordinates.velocities(np.asarray(v, float))
 
     def _report(self, token: int, held: Any, report: Any) -> Report:
         self._held_states[token] = held, report
@@ -284,7 +269,7 @@ class Outcomes(_Reading):
             return
         cut = np.asarray(self._report.fraction) < 1.0
         for code, is_cut in zip(self._codes(), cut, strict=True):
-            yield None if code != stages.FINE else Status.STALLED if is_cut else Status.FIXED_ITERATIONS
+            yield None if code != types.FINE else Status.STALLED if is_cut else Status.FIXED_ITERATIONS
 
 
 class Iterations(_Reading):
@@ -299,7 +284,7 @@ class Failures(_Reading):
 
     def __iter__(self) -> Iterator[tuple[int, PliantError]]:
         codes = self._codes()
-        for k in np.flatnonzero(codes != stages.FINE).tolist():
+        for k in np.flatnonzero(codes != types.FINE).tolist():
             yield k, self._part.error_of(int(codes[k]), int(self._report.contacts[k]))
 
 

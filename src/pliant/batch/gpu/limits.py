@@ -1,0 +1,142 @@
+"""What a card steps: an error that names the part of a world, the stepper or a copy that it cannot step."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+from pliant.actuators.cable import CableRows
+from pliant.collision import Plane
+from pliant.constraints.contact import ContactPair
+from pliant.core.errors import InputError
+from pliant.models.rod import RodModel
+from pliant.models.volume.model import VolumeModel
+from pliant.reduced.chart import LinearChart
+from pliant.reduced.subspace_model import SubspaceModel
+from pliant.stepping import ImplicitEuler
+from pliant.world import World
+
+MOST_UNKNOWNS = 1500
+"""Unknowns up to which blocks of a band are worth their memory: beyond, a card holds few copies."""
+MOST_SECTIONS = 16
+"""Sections up to which the dense matrix of a rod is worth it."""
+MOST_MODES = 96
+"""Modes up to which the dense matrix of a reduced volume is worth it."""
+COROTATED = "take pl.materials.Corotated"
+
+
+def pairs_of(world: World) -> list[Any]:
+    """The contact pairs of a world that `check_supported` lets pass."""
+    return [one for one in world.constraints if one.is_contact]
+
+
+def cables_of(world: World) -> list[Any]:
+    """The cables of a world that `check_supported` lets pass: what is no contact."""
+    return [one for one in world.constraints if not one.is_contact]
+
+
+def check_same(world: World, copy: World) -> None:
+    """An error where a `copy` of `world` differs in more than numbers."""
+    for cable, other in zip(cables_of(world), cables_of(copy), strict=True):
+        if (cable.fixed != other.fixed).any():
+            refuse(f"copies with another route of {cable.name!r}", "vary other parameters")
+
+
+def check_stepper(stepper: Any) -> None:
+    """An error where `stepper` is not one linear solve of implicit Euler."""
+    if not isinstance(stepper, ImplicitEuler):
+        refuse(f"{type(stepper).__name__}", "use pl.ImplicitEuler(dt)")
+    for name, usual in (("newton_iterations", 1), ("tolerance", None), ("solver", None)):
+        if getattr(stepper, name) != usual:
+            refuse(f"{name}={getattr(stepper, name)!r} of the stepper", "use pl.ImplicitEuler(dt)")
+
+
+def check_supported(world: World) -> Any:
+    """The body of a world that a card can step; an `InputError` names what it cannot."""
+    if len(world.models) != 1 or type(world.models[0]) not in (VolumeModel, SubspaceModel, RodModel):
+        kinds = ", ".join(repr(str(model.name)) for model in world.models)
+        refuse(f"the bodies {kinds}", "it steps one pl.Volume with cables and planes, or one clamped pl.Rod")
+    model: Any = world.models[0]
+    if world.timed_loads:
+        refuse(f"the loads over time of {str(model.name)!r}", "leave them out")
+    (_check_rod if isinstance(model, RodModel) else _check_volume)(world, model)
+    return model
+
+
+def _check_rod(world: World, model: Any) -> None:
+    name = repr(str(model.name))
+    unknown = [
+        (not model.constrained[:2].all(), f"the open base of {name}", 'take base="fixed"'),
+        (bool(model.supports), f"the moving base of {name}", "clamp it"),
+        (model.memory is not None, f"the damping or memory of single strains of {name}", "take pl.Rayleigh"),
+        (bool(model.no_loads[1].any()), f"the moments on {name}", "leave them out"),
+        (bool(model.muscles), f"the internal moments of {name}", "leave its pl.RodMoments out"),
+        (model.spec.sections > MOST_SECTIONS, f"{model.spec.sections} sections of {name}",
+         f"take at most {MOST_SECTIONS}"),
+    ]  # fmt: skip
+    for is_so, what, remedy in unknown:
+        if is_so:
+            refuse(what, remedy)
+    for one in world.constraints:
+        refuse(f"{one.name!r} on a rod", "leave it out")
+
+
+def _check_volume(world: World, model: Any) -> None:
+    name, part = repr(str(model.name)), model.constrained
+    modes = model.subspace.size if isinstance(model, SubspaceModel) else 0
+    count = 3 * int((~part.all(axis=1)).sum())
+    unknown = [
+        (not model.is_linear_law, f"the material of {name}", COROTATED),
+        (_remembers(model), f"the viscoelastic or softening material of {name}", COROTATED),
+        (model.split is not None, f'anti_locking="volume" of {name}', "take anti_locking=True or False"),
+        (bool(model.fibres), f"the fibres of {name}", "leave them out"),
+        (bool(model.pressure_loads), f"the pressure loads of {name}", "leave them out"),
+        (not modes and model.mass.blocks is not None, f"the consistent mass of {name}", "take lumped_mass=True"),
+        (bool(model.supports), f"the moving supports of {name}", "clamp its nodes"),
+        (not model.is_supported, f"{name} without a clamp", "clamp some of its nodes"),
+        (modes and not isinstance(model.chart, LinearChart), f"the curved modes of {name}", "take curved=False"),
+        (modes > MOST_MODES, f"{modes} modes of {name}", f"take at most {MOST_MODES}"),
+        (not modes and (part.any(axis=1) != part.all(axis=1)).any(), f"single clamped axes of {name}",
+         "clamp whole nodes"),
+        (not modes and count > MOST_UNKNOWNS, f"{count} unknowns of {name}",
+         f"take a mesh of at most {MOST_UNKNOWNS} unknowns"),
+    ]  # fmt: skip
+    for is_so, what, remedy in unknown:
+        if is_so:
+            refuse(what, remedy)
+    for one in world.constraints:
+        _check_constraint(one)
+
+
+def _remembers(model: Any) -> bool:
+    return model.memory is not None or getattr(model, "modal_memory", None) is not None
+
+
+def _check_constraint(one: Any) -> None:
+    if type(one) is CableRows:
+        spec = one.spec
+        if spec.friction:
+            refuse(f"the friction of {one.name!r}", "take friction=0")
+        if spec.guide_stiffness:
+            refuse(f"the guide of {one.name!r}", "take guide_stiffness=0")
+        if not one.strands[0].pieces.joins(one.fixed):
+            refuse(f"the points of {one.name!r} outside the body", "keep all via points in the volume")
+        if spec.limits.rate_limited:
+            refuse(f"the rates of {one.name!r}", "limit the commands instead")
+        return
+    if type(one) is ContactPair:
+        if one.continuous:
+            refuse(f"the continuous pair {one.name!r}", "take continuous=False and a wider margin")
+        if (
+            one.b.index is None
+            and isinstance(one.b.solid, Plane)
+            and one.b.handle.motion is None
+            and one.a is not one.b
+        ):
+            return
+        refuse(f"the pair {one.name!r}", "collide with pl.Obstacle.plane")
+    refuse(f"{one.name!r} ({type(one).__name__})", "it steps cables and contacts with planes")
+
+
+def refuse(what: str, remedy: str) -> NoReturn:
+    """Raise the error that a card cannot step `what`."""
+    raise InputError(f"device='gpu' cannot step {what}: {remedy}, or take device='cpu', which steps every world")

@@ -1,0 +1,50 @@
+"""From a compiled world of one clamped rod to the plain arrays that a card steps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from pliant.batch.gpu.arrays import LoweredRod, RodNumbers
+from pliant.batch.gpu.lowering import each_of, slots_of
+from pliant.batch.gpu.lowering_modes import dense_source
+from pliant.core.types import FloatArray
+from pliant.world import World
+
+
+def lower_rod(world: World, changed: Sequence[World]) -> LoweredRod:
+    """The arrays of `world`, with the numbers of the worlds `changed` of the copies."""
+    model: Any = world.models[0]
+    stations, sections = model.stations, model.spec.sections
+    counts = np.diff(stations.first)
+    places = np.arange(counts.max()) < counts[:, None]  # of the stations; a section with fewer has some without mass
+
+    def placed(values: FloatArray) -> FloatArray:
+        made = np.zeros((*places.shape, *values.shape[1:]))
+        made[places] = values
+        return made
+
+    each, free = each_of(world, changed), ~model.constrained[2:].reshape(sections, 6)
+    kinds = 6 if free[:, 3:].any() else 3
+    return LoweredRod(
+        start=model.start[4:].reshape(sections, 6),
+        rest=model.rest[4:].reshape(sections, 6),
+        base=model.start[1:4],
+        free=free[:, :kinds],
+        fraction=placed(stations.fraction),
+        numbers=RodNumbers(
+            stiffness=each(lambda one: _rod(one).stiffness.reshape(sections, 6)[:, :kinds]),
+            mu=each(lambda one: placed(_rod(one).stations.mu)),
+            forces=each(lambda one: placed(_rod(one).no_loads[0])),
+            damping=each(lambda one: [_rod(one).spec.damping.mass, _rod(one).spec.damping.stiffness]),
+            gravity=each(lambda one: one.gravity),
+        ),
+        source=dense_source(kinds * sections),
+        slots=np.array(slots_of(world, 0)),
+    )
+
+
+def _rod(world: World) -> Any:
+    return world.models[0]
