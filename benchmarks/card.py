@@ -124,7 +124,7 @@ def rod() -> tuple[Any, Any]:
 
 def lowered_worlds() -> dict[str, Any]:
     """The robots as arrays."""
-    from pliant.batch.gpu.lowering import lower
+    from pliant.batch.gpu.kinds import lower
 
     makers = {"finger": finger, "reduced finger": reduced_finger, "rod": rod}
     return {name: lower(make()[0], [], slots=16) for name, make in makers.items()}

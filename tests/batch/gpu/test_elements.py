@@ -5,7 +5,7 @@ import pytest
 
 jax = pytest.importorskip("jax", reason="needs the extra gpu")
 import pliant as pl  # noqa: E402
-from pliant.batch.gpu import elements, lowering  # noqa: E402
+from pliant.batch.gpu import elements, kinds, lowering  # noqa: E402
 from pliant.batch.gpu.precision import in_double  # noqa: E402
 from pliant.materials import Tangent  # noqa: E402
 from tests.scenes import DOWN  # noqa: E402
@@ -38,7 +38,7 @@ def dense_of(model, values):
 def test_forces_and_stiffness_are_those_of_the_ordinary_kernel(anti_locking):
     world = body(anti_locking)
     model = world.models[0]
-    lowered, order = lowering.lower(world, [], slots=4), lowering.order_of(world)
+    lowered, order = kinds.lower(world, [], slots=4), lowering.order_of(world)
     rng = np.random.default_rng(0)
     stretched = rng.normal(size=(3, 3)) * 0.2 + np.linalg.qr(rng.normal(size=(3, 3)))[0]
     stretched *= np.sign(np.linalg.det(stretched))

@@ -5,7 +5,7 @@ import pytest
 
 jax = pytest.importorskip("jax", reason="needs the extra gpu")
 import pliant as pl  # noqa: E402
-from pliant.batch.gpu import lowering, modal  # noqa: E402
+from pliant.batch.gpu import kinds, modal  # noqa: E402
 from pliant.batch.gpu.elements import determinant  # noqa: E402
 from pliant.batch.gpu.precision import in_double  # noqa: E402
 from pliant.materials import Tangent  # noqa: E402
@@ -52,7 +52,7 @@ def test_every_step_is_that_of_each_copy_alone(modes, sampled):
 
 def test_forces_and_stiffness_are_those_of_the_ordinary_kernel():
     world = reduced(12, np.random.default_rng(0), sampled=True)[0]
-    lowered, rng = lowering.lower(world, [], slots=4), np.random.default_rng(1)
+    lowered, rng = kinds.lower(world, [], slots=4), np.random.default_rng(1)
     y = rng.normal(size=(12, 4)) * 1e-4
     with in_double():
         made = modal.linearize(jax.tree.map(jax.numpy.asarray, lowered), jax.numpy.asarray(y), jax.numpy.full(1, 1.7))

@@ -160,7 +160,7 @@ def test_elements_that_would_invert_cut_the_motion_or_fail(beam):
 def test_a_lowered_world_is_stepped_without_the_rest_of_the_library(beam, tmp_path):
     """Saved arrays are stepped where Numba and SciPy are not installed, by the same code."""
     from pliant.batch.gpu.arrays import save
-    from pliant.batch.gpu.lowering import lower
+    from pliant.batch.gpu.kinds import lower
 
     save(lower(beam[0], [], slots=32), tmp_path / "world.npz")
     code = (

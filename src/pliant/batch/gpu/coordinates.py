@@ -6,10 +6,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from pliant.batch.gpu.lowering import order_of
 from pliant.core.types import FloatArray
-from pliant.models.rod import RodModel
-from pliant.world import World
 
 
 class Coordinates(Protocol):
@@ -102,11 +99,3 @@ class OfStrains:
         """Rates (b, 2 + 2N, 3), of which those of the base are zero."""
         made = np.pad(np.moveaxis(v, -1, 0), ((0, 0), (0, 0), (0, 6 - self._kinds)))
         return np.pad(made.reshape(len(made), -1, 3), ((0, 0), (2, 0), (0, 0)))
-
-
-def coordinates_of(world: World, shape: tuple[int, ...]) -> Coordinates:
-    """Those of the one body of a world that a card steps, with unknowns of that `shape`."""
-    model: Any = world.models[0]
-    if isinstance(model, RodModel):
-        return OfStrains(model.start, shape[1])
-    return OfModes(model.chart) if world.reductions else OfNodes(model.rest, order_of(world))

@@ -8,10 +8,6 @@ from pliant.actuators.cable import CableRows
 from pliant.collision import Plane
 from pliant.constraints.contact import ContactPair
 from pliant.core.errors import InputError
-from pliant.models.rod import RodModel
-from pliant.models.volume.model import VolumeModel
-from pliant.reduced.chart import LinearChart
-from pliant.reduced.subspace_model import SubspaceModel
 from pliant.stepping import ImplicitEuler
 from pliant.world import World
 
@@ -50,21 +46,11 @@ def check_stepper(stepper: Any) -> None:
             refuse(f"{name}={getattr(stepper, name)!r} of the stepper", "use pl.ImplicitEuler(dt)")
 
 
-def check_supported(world: World) -> Any:
-    """The body of a world that a card can step; an `InputError` names what it cannot."""
-    if len(world.models) != 1 or type(world.models[0]) not in (VolumeModel, SubspaceModel, RodModel):
-        kinds = ", ".join(repr(str(model.name)) for model in world.models)
-        refuse(f"the bodies {kinds}", "it steps one pl.Volume with cables and planes, or one clamped pl.Rod")
+def check_rod(world: World) -> None:
+    """An error where a card cannot step the rod of a world."""
     model: Any = world.models[0]
-    if world.timed_loads:
-        refuse(f"the loads over time of {str(model.name)!r}", "leave them out")
-    (_check_rod if isinstance(model, RodModel) else _check_volume)(world, model)
-    return model
-
-
-def _check_rod(world: World, model: Any) -> None:
     name = repr(str(model.name))
-    unknown = [
+    _refuse_first([
         (not model.constrained[:2].all(), f"the open base of {name}", 'take base="fixed"'),
         (bool(model.supports), f"the moving base of {name}", "clamp it"),
         (model.memory is not None, f"the damping or memory of single strains of {name}", "take pl.Rayleigh"),
@@ -72,43 +58,56 @@ def _check_rod(world: World, model: Any) -> None:
         (bool(model.muscles), f"the internal moments of {name}", "leave its pl.RodMoments out"),
         (model.spec.sections > MOST_SECTIONS, f"{model.spec.sections} sections of {name}",
          f"take at most {MOST_SECTIONS}"),
-    ]  # fmt: skip
-    for is_so, what, remedy in unknown:
-        if is_so:
-            refuse(what, remedy)
+    ])  # fmt: skip
     for one in world.constraints:
         refuse(f"{one.name!r} on a rod", "leave it out")
 
 
-def _check_volume(world: World, model: Any) -> None:
+def check_nodes(world: World) -> None:
+    """An error where a card cannot step the volume of a world in its nodes."""
+    model: Any = world.models[0]
     name, part = repr(str(model.name)), model.constrained
-    modes = model.subspace.size if isinstance(model, SubspaceModel) else 0
     count = 3 * int((~part.all(axis=1)).sum())
-    unknown = [
+    _refuse_first([
+        (model.memory is not None, f"the viscoelastic or softening material of {name}", COROTATED),
+        (model.mass.blocks is not None, f"the consistent mass of {name}", "take lumped_mass=True"),
+        ((part.any(axis=1) != part.all(axis=1)).any(), f"single clamped axes of {name}", "clamp whole nodes"),
+        (count > MOST_UNKNOWNS, f"{count} unknowns of {name}", f"take a mesh of at most {MOST_UNKNOWNS} unknowns"),
+    ])  # fmt: skip
+    _check_volume(world)
+
+
+def check_modes(world: World) -> None:
+    """An error where a card cannot step the volume of a world in its modes."""
+    model: Any = world.models[0]
+    name, modes = repr(str(model.name)), model.subspace.size
+    _refuse_first([
+        (model.modal_memory is not None, f"the viscoelastic material of {name}", COROTATED),
+        (model.subspace.curvature is not None, f"the curved modes of {name}", "reduce it with curvature=False"),
+        (modes > MOST_MODES, f"{modes} modes of {name}", f"take at most {MOST_MODES}"),
+    ])  # fmt: skip
+    _check_volume(world)
+
+
+def _check_volume(world: World) -> None:
+    model: Any = world.models[0]
+    name = repr(str(model.name))
+    _refuse_first([
         (not model.is_linear_law, f"the material of {name}", COROTATED),
-        (_remembers(model), f"the viscoelastic or softening material of {name}", COROTATED),
         (model.split is not None, f'anti_locking="volume" of {name}', "take anti_locking=True or False"),
         (bool(model.fibres), f"the fibres of {name}", "leave them out"),
         (bool(model.pressure_loads), f"the pressure loads of {name}", "leave them out"),
-        (not modes and model.mass.blocks is not None, f"the consistent mass of {name}", "take lumped_mass=True"),
         (bool(model.supports), f"the moving supports of {name}", "clamp its nodes"),
         (not model.is_supported, f"{name} without a clamp", "clamp some of its nodes"),
-        (modes and not isinstance(model.chart, LinearChart), f"the curved modes of {name}", "take curved=False"),
-        (modes > MOST_MODES, f"{modes} modes of {name}", f"take at most {MOST_MODES}"),
-        (not modes and (part.any(axis=1) != part.all(axis=1)).any(), f"single clamped axes of {name}",
-         "clamp whole nodes"),
-        (not modes and count > MOST_UNKNOWNS, f"{count} unknowns of {name}",
-         f"take a mesh of at most {MOST_UNKNOWNS} unknowns"),
-    ]  # fmt: skip
-    for is_so, what, remedy in unknown:
-        if is_so:
-            refuse(what, remedy)
+    ])  # fmt: skip
     for one in world.constraints:
         _check_constraint(one)
 
 
-def _remembers(model: Any) -> bool:
-    return model.memory is not None or getattr(model, "modal_memory", None) is not None
+def _refuse_first(unknown: list[tuple[Any, str, str]]) -> None:
+    for is_so, what, remedy in unknown:
+        if is_so:
+            refuse(what, remedy)
 
 
 def _check_constraint(one: Any) -> None:

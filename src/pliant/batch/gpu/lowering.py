@@ -12,11 +12,10 @@ from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from pliant.actuators.cable import CableRows
 from pliant.batch.gpu.arrays import Cables, Contacts, Elements, Lowered, Numbers, Sums
-from pliant.batch.gpu.limits import cables_of, check_supported, pairs_of
+from pliant.batch.gpu.limits import cables_of, pairs_of
 from pliant.core.types import FloatArray, IndexArray, IntArray
 from pliant.materials import Part
 from pliant.materials.laws import LINEAR
-from pliant.models.rod import RodModel
 from pliant.models.volume.model import VolumeModel
 from pliant.world import World
 
@@ -27,19 +26,9 @@ TERMS = 4
 _TANGENTS = np.eye(3)
 
 
-def lower(world: World, changed: Sequence[World], *, slots: int) -> Any:
-    """The arrays of `world`, with the numbers of the worlds `changed` of the copies: a volume in its
-    nodes or modes, or a rod.
-    """
-    model: Any = check_supported(world)
-    if isinstance(model, RodModel):
-        from pliant.batch.gpu.lowering_rod import lower_rod
-
-        return lower_rod(world, changed)
-    if world.reductions:
-        from pliant.batch.gpu.lowering_modes import lower_modes
-
-        return lower_modes(world, changed, slots=slots)
+def lower_nodes(world: World, changed: Sequence[World], *, slots: int) -> Lowered:
+    """The arrays of `world`, with the numbers of the worlds `changed` of the copies."""
+    model: Any = world.models[0]
     order, source, blocks, place = _band(model, touching(world))
     cables = cables_of(world)
     return Lowered(
@@ -54,7 +43,8 @@ def lower(world: World, changed: Sequence[World], *, slots: int) -> Any:
 
 def order_of(world: World) -> IndexArray:
     """The free nodes of the volume in the order of the matrix."""
-    return _band(check_supported(world), touching(world))[0]
+    model: Any = world.models[0]
+    return _band(model, touching(world))[0]
 
 
 def touching(world: World) -> IndexArray:

@@ -14,8 +14,8 @@ from pliant.core.types import FloatArray
 from pliant.world import World
 
 
-def lower_rod(world: World, changed: Sequence[World]) -> LoweredRod:
-    """The arrays of `world`, with the numbers of the worlds `changed` of the copies."""
+def lower_rod(world: World, changed: Sequence[World], *, slots: int) -> LoweredRod:
+    """The arrays of `world`, with the numbers of the worlds `changed` of the copies; a rod has no contacts yet."""
     model: Any = world.models[0]
     stations, sections = model.stations, model.spec.sections
     counts = np.diff(stations.first)
@@ -26,13 +26,12 @@ def lower_rod(world: World, changed: Sequence[World]) -> LoweredRod:
         made[places] = values
         return made
 
-    each, free = each_of(world, changed), ~model.constrained[2:].reshape(sections, 6)
-    kinds = 6 if free[:, 3:].any() else 3
+    each, kinds = each_of(world, changed), kinds_of(model)
     return LoweredRod(
         start=model.start[4:].reshape(sections, 6),
         rest=model.rest[4:].reshape(sections, 6),
         base=model.start[1:4],
-        free=free[:, :kinds],
+        free=~model.constrained[2:].reshape(sections, 6)[:, :kinds],
         fraction=placed(stations.fraction),
         numbers=RodNumbers(
             stiffness=each(lambda one: _rod(one).stiffness.reshape(sections, 6)[:, :kinds]),
@@ -44,6 +43,11 @@ def lower_rod(world: World, changed: Sequence[World]) -> LoweredRod:
         source=dense_source(kinds * sections),
         slots=np.array(slots_of(world, 0)),
     )
+
+
+def kinds_of(model: Any) -> int:
+    """How many strains of each section of a rod are unknowns: the first three where none stretches or shears."""
+    return 3 if model.constrained[3::2].all() else 6
 
 
 def _rod(world: World) -> Any:

@@ -11,11 +11,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from pliant.batch.gpu import limits, lowering, rod
+from pliant.batch.gpu import limits
 from pliant.batch.gpu import step as stages
 from pliant.batch.gpu import step_types as types
-from pliant.batch.gpu.arrays import LoweredRod
-from pliant.batch.gpu.coordinates import coordinates_of
+from pliant.batch.gpu.kinds import kind_of
 from pliant.batch.gpu.precision import in_double
 from pliant.batch.part import Part, Report
 from pliant.core.errors import CapacityError, ConvergenceError, InputError, PliantError, SingularError
@@ -50,7 +49,7 @@ class CardPart(Part):
         self, world: World, changes: Sequence[Mapping[Any, Any]], *, on_card: bool, precision: str, capacity: int
     ) -> None:
         self._device = _device(on_card)
-        limits.check_supported(world)
+        kind = kind_of(world)
         self.worlds = [world]
         self._count, self._capacity = len(changes), capacity
         self._dtype = np.dtype(precision)
@@ -59,13 +58,12 @@ class CardPart(Part):
         copies = [changed(world, change) for change in changes] if any(changes) else []
         for copy in copies:
             limits.check_same(world, copy)
-        lowered = lowering.lower(world, copies, slots=capacity)
-        self._coordinates = coordinates_of(world, lowered.shape)
+        lowered = kind.lower(world, copies, slots=capacity)
+        self._coordinates, self._stepped = kind.coordinates(world), kind.step
         self._slots = int(lowered.slots)
         with self._precisely():
             self._lowered = jax.tree.map(jnp.asarray, lowered)
             card = self._device.platform != "cpu"
-            self._stepped: Any = rod.step if isinstance(lowered, LoweredRod) else stages.step
             self._kernels = stages.triton(self._dtype, slots=self._slots) if card else stages.library(self._dtype)
         self._dts: dict[int, float] = {}
         self._held_states: dict[int, tuple[Any, Any]] = {}
