@@ -146,6 +146,7 @@ def rods(scene: Any, rng: Random, at: Any) -> dict[Any, Any]:
     options = _maybe(rng, damping=pl.Rayleigh(mass=0.1), rest_strain=(0.0, 2.0, 0.0, 0.0, 0.0, 0.0), base=base)
     rod = scene.add(pl.Rod(0.1, 6, section=section, **ELASTIC, name="rod", **options), position=at)
     scene.add(pl.RodLoad(rod, 0.1, (0.0, 0.0, 1e-3)))
+    scene.add(pl.RodMoments(rod, (0.0, 1e-5, 0.0)))
     if "base" in options:
         drive = scene.add(pl.BaseDrive(rod, **_maybe(rng, max_rate=0.1)))
         return {drive: pl.Displacement(0.001) if isinstance(base, pl.Slide) else pl.Angle(0.01)}

@@ -24,6 +24,8 @@ from scipy import sparse
 
 from pliant import materials, reduction, regions, robots
 from pliant import mesh as meshes
+from pliant.actuators import Cable
+from pliant.actuators.values import Force
 from pliant.cli.output import Output
 from pliant.collision import CollisionSurface, ProximityOptions, self_contacts
 from pliant.collision.self_penetration import self_penetration
@@ -31,6 +33,8 @@ from pliant.core.errors import InputError
 from pliant.core.kernels import cache_folder, compiled_count, hide_notice, stored_kernels
 from pliant.core.replacing import replace_text
 from pliant.core.types import FloatArray
+from pliant.gradients import gradient, losses
+from pliant.gradients.parameters import Control
 from pliant.hybrid import delta_robot, falling_cubes, integrate, soft_touch
 from pliant.models.beam import Beam, Circle
 from pliant.models.model import StepStart
@@ -341,8 +345,9 @@ def _meshes() -> None:
     foam = materials.Corotated(young=1e5, poisson=0.4, density=1000)
     body = scene.add(Volume(block, foam, clamp=regions.nodes([0, 1, 3]), anti_locking=False))
     scene.add(Fibre(body, [(0.2, 0.2, 0.5), (0.8, 0.8, 0.5)], stiffness=1.0))
-    world = scene.compile()
-    ImplicitEuler(dt=0.01)(world, world.initial_state())
+    cable = scene.add(Cable(body, [(0.2, 0.8, 0.5), (0.8, 0.2, 0.5)]))
+    pull = [{cable: Force(1.0)}] * 2
+    gradient(scene.compile(), ImplicitEuler(dt=0.01), losses.Energy(body), parameters=[Control(cable)], control=pull)
     segments(np.eye(3))
     scene = Scene()
     memory = materials.Viscoelastic(materials.Mullins(rubber, r=2.0, m=1e3), [(0.1, 0.1)])
