@@ -94,7 +94,8 @@ def check_nothing_is_lost(a, b, options, *, seed=0):
         keys = key_base(ContactKind.EDGE_EDGE, 0) + pairs[:, 0] * np.int64(EDGE_LIMIT) + pairs[:, 1]
         normals = rng.normal(size=(len(keys), 3))
         order = np.argsort(keys)
-        history = History(keys[order], (normals / np.linalg.norm(normals, axis=1, keepdims=True))[order])
+        units = (normals / np.linalg.norm(normals, axis=1, keepdims=True))[order]
+        history = History(keys[order], units, np.full(len(keys), -1, history.faces.dtype))
         for array in history:
             array.setflags(write=False)
     return total
