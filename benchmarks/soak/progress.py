@@ -40,7 +40,9 @@ class Progress:
         path = self._of(robot) / "state.npz"
         if index % len(STEPPERS) == 0 or not path.exists():
             return None
-        return robots.scene(robot, stepper_of(index)).world.load_state(path)
+        before, own = (robots.scene(robot, stepper_of(k)).world for k in (index - 1, index))
+        state = before.load_state(path)
+        return state if own is before else own.adopt(state)  # without friction, which geometric steps do not know
 
     def keep(self, record: Record, state: State, failures: list[Failure]) -> None:
         """Write the outcome of an episode, last the file that makes it count."""

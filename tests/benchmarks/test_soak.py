@@ -1,6 +1,7 @@
 """The soak's own logic: its checker against closed forms and brute force, commands, resuming, failures, the table."""
 
 import json
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -150,6 +151,18 @@ def test_a_soak_that_was_ended_continues(tmp_path):
             np.testing.assert_array_equal(ends[0][name], ends[1][name])
     with pytest.raises(pl.InputError, match="another --folder"):
         Progress(tmp_path / "halves", seed=2)
+
+
+def test_an_episode_goes_on_from_one_with_friction_where_its_own_scene_has_none(robots, short, tmp_path):
+    kept = Progress(tmp_path, seed=0)
+    record, state, _ = short()
+    geometric = next(k for k in range(20) if episodes.stepper_of(k).startswith("Geometric"))
+    for index in range(geometric):
+        kept.keep(replace(record, index=index, stepper=episodes.stepper_of(index)), state, [])
+    start = kept.start("finger", robots)
+    assert start.world is robots.scene("finger", episodes.stepper_of(geometric)).world
+    assert start.world is not state.world
+    np.testing.assert_array_equal(start.q[0], state.q[0])
 
 
 def test_a_failed_step_is_kept_and_can_be_done_again(robots, short, tmp_path):
