@@ -24,8 +24,8 @@ COPIES = {"finger": (4096, 16384), "reduced finger": (16384,), "rod": (16384,)}
 DT = 0.01
 
 
-def finger() -> tuple[Any, Any]:
-    """The world, and its body."""
+def finger() -> Any:
+    """The finger above a floor."""
     import pliant as pl
 
     scene = pl.Scene(gravity=(0, 0, -9.81))
@@ -33,7 +33,7 @@ def finger() -> tuple[Any, Any]:
     floor = scene.add(pl.Obstacle.plane(point=(0, 0, -0.004), normal=(0, 0, 1)))
     tip = pl.regions.box((0.077, -1, -1), (1, 1, 0.006))
     scene.collide(made, floor, friction=0.5, exclude=~tip)
-    return scene.compile(), made
+    return scene.compile()
 
 
 def measured(lowered: Any, kernels: Any, precision: str, copies: int, *, steps: int = STEPS) -> dict[str, Any]:
@@ -102,24 +102,24 @@ def card() -> Any:
     return next((one for one in jax.devices() if one.platform in ("gpu", "cuda", "rocm")), None)
 
 
-def reduced_finger() -> tuple[Any, Any]:
+def reduced_finger() -> Any:
     """The finger without its floor, in the modes of pulling its cable."""
     import pliant as pl
 
     scene = pl.Scene(gravity=(0, 0, -9.81))
-    made = scene.add(pl.robots.finger(anti_locking=False))
+    scene.add(pl.robots.finger(anti_locking=False))
     world = scene.compile()
     plan = pl.reduction.ramps(world, amplitude=0.012, steps=40)
-    return pl.reduction.reduce(world, plan, motion_tolerance=2e-5, progress=False), made
+    return pl.reduction.reduce(world, plan, motion_tolerance=2e-5, progress=False)
 
 
-def rod() -> tuple[Any, Any]:
-    """The world, and its body."""
+def rod() -> Any:
+    """A clamped rod."""
     import pliant as pl
 
     scene = pl.Scene(gravity=(0, 0, -9.81))
-    made = scene.add(pl.Rod(0.2, 8, section=pl.sections.Circle(0.005), young=1e6, poisson=0.4, density=1e3))
-    return scene.compile(), made
+    scene.add(pl.Rod(0.2, 8, section=pl.sections.Circle(0.005), young=1e6, poisson=0.4, density=1e3))
+    return scene.compile()
 
 
 def lowered_worlds() -> dict[str, Any]:
@@ -127,7 +127,7 @@ def lowered_worlds() -> dict[str, Any]:
     from pliant.batch.gpu.kinds import lower
 
     makers = {"finger": finger, "reduced finger": reduced_finger, "rod": rod}
-    return {name: lower(make()[0], [], slots=16) for name, make in makers.items()}
+    return {name: lower(make(), [], slots=16) for name, make in makers.items()}
 
 
 def on_card(worlds: dict[str, Any]) -> dict[str, Any] | None:

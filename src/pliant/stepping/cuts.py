@@ -23,7 +23,7 @@ from pliant.stepping.stages import Step
 
 MOST_SOLVES = 400
 """Attempts of a step, cut ones included; one that needs more is an error, so that nothing passes unnoticed. A plate
-that hits a soft wall at 90 m/s takes about 200 in its worst step of 10 ms.
+that hits a soft wall at 90 m/s takes more than 200 in its worst step of 10 ms.
 """
 _BEFORE = 0.99
 """Fraction of the time to a crossing at which the step is cut."""

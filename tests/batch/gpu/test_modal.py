@@ -11,7 +11,7 @@ from pliant.batch.gpu.precision import in_double  # noqa: E402
 from pliant.materials import Tangent  # noqa: E402
 from pliant.reduced import Subspace  # noqa: E402
 from pliant.world.reduced import reduced as reduced_world  # noqa: E402
-from tests.batch.gpu.soft_beam import EULER, agrees, commands, scene_of  # noqa: E402
+from tests.batch.gpu.soft_beam import agrees, scene_of, single_precision_agrees  # noqa: E402
 
 P = pl.parameters
 COUNT = 3
@@ -69,13 +69,7 @@ def test_single_precision_stays_near_double():
     wide, single = (
         pl.Batch(world, COUNT, device="jax", precision=precision, errors="keep") for precision in ("float64", "float32")
     )
-    states = wide.initial_states()
-    for k in range(5):
-        together, _ = commands(cables, k, COUNT)
-        narrow, infos = EULER(single, single.states(list(states)), together)
-        states, _ = EULER(wide, states, together)
-        assert not infos.errors
-        assert np.abs(states.points(body) - narrow.points(body)).max() < 1e-5 * 0.1
+    single_precision_agrees(wide, single, body, cables, steps=5)
 
 
 def test_curved_modes_are_named():

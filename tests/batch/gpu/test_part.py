@@ -9,7 +9,7 @@ import pytest
 jax = pytest.importorskip("jax", reason="needs the extra gpu")
 import pliant as pl  # noqa: E402
 from pliant.core.errors import CapacityError, ConvergenceError  # noqa: E402
-from tests.batch.gpu.soft_beam import EULER, agrees, commands, scene_of  # noqa: E402
+from tests.batch.gpu.soft_beam import EULER, agrees, commands, scene_of, single_precision_agrees  # noqa: E402
 from tests.scenes import DOWN  # noqa: E402
 
 P = pl.parameters
@@ -56,16 +56,9 @@ def test_a_copy_goes_on_alone_from_its_state(beam, batch):
 
 
 def test_single_precision_stays_near_double(beam, batch):
-    """Each step from the same states, 10⁻⁵ of the length of the body: 1 µm."""
     world, vary, body, cables, *_ = beam
     single = pl.Batch(world, COUNT, vary=vary, device="jax", capacity=32, precision="float32", errors="keep")
-    wide = batch.initial_states()
-    for k in range(6):
-        together, _ = commands(cables, k, COUNT)
-        narrow, infos = EULER(single, single.states(list(wide)), together)
-        wide, _ = EULER(batch, wide, together)
-        assert not infos.errors
-        assert np.abs(wide.points(body) - narrow.points(body)).max() < 1e-5 * 0.1
+    single_precision_agrees(batch, single, body, cables, steps=6)
 
 
 def test_a_copy_with_too_many_contacts_stays_and_says_so(beam, batch):

@@ -93,6 +93,17 @@ class ElasticArm(Task):
         return [(goal[:3], NEAR)]
 
 
+class TrackingArm(ElasticArm):
+    """An arm whose tip alone is judged, by its distance from a target."""
+
+    reward = "−|tip − target|² (m²), + 2 within 50 mm, else + 0.5 within 100 mm"
+    error = "distance of the tip from the target, m"
+    succeeds = "the tip is within 50 mm of the target"
+
+    def judged(self, now: Moment) -> Verdict:
+        return tracking_verdict(tip_error(now))
+
+
 def tracking_verdict(error: FloatArray) -> Verdict:
     """The verdict on tips that are `error` (c,), m, from their targets, as published."""
     success = error < NEAR

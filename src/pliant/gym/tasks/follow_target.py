@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from pliant.core.types import FloatArray
-from pliant.gym.task import Moment, Seen, Verdict
-from pliant.gym.tasks.elastic_arm import SEEN, ElasticArm, channels, tip_error, tracking_verdict
+from pliant.gym.task import Moment, Seen
+from pliant.gym.tasks.elastic_arm import SEEN, TrackingArm, channels
 from pliant.world import Scene, World
 
 LOWER, UPPER = np.array([-0.6, -0.6, 0.3]), np.array([0.6, 0.6, 0.9])
@@ -15,13 +15,10 @@ SPEED, TURNS = 0.5, 0.025
 """Speed of the target, m/s, and the probability of another direction in a step."""
 
 
-class FollowTarget(ElasticArm):
+class FollowTarget(TrackingArm):
     """The target moves straight on, is reflected by the walls of its box, and at times takes another direction."""
 
     title = "the tip of an elastic arm follows a target that moves at 0.5 m/s and changes its direction at random"
-    reward = "−|tip − target|² (m²), + 2 within 50 mm, else + 0.5 within 100 mm"
-    error = "distance of the tip from the target, m"
-    succeeds = "the tip is within 50 mm of the target"
     actions = channels("bend_y", "bend_z")
     observations = (
         Seen("points of the arm, the tip last", 3 * SEEN, "m", 1.0),
@@ -51,9 +48,6 @@ class FollowTarget(ElasticArm):
 
     def observed(self, now: Moment) -> list[FloatArray]:
         return [now.measured[:, 3:], now.rates[:, 3:], now.position, now.goal[:, :3], now.goal[:, 3:]]
-
-    def judged(self, now: Moment) -> Verdict:
-        return tracking_verdict(tip_error(now))
 
 
 def _velocity(rng: np.random.Generator) -> FloatArray:

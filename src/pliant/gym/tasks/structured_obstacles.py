@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from pliant.core.types import FloatArray
-from pliant.gym.task import Moment, Seen, Shapes, Verdict
-from pliant.gym.tasks.elastic_arm import SEEN, ElasticArm, channels, tip_error, tracking_verdict
+from pliant.gym.task import Moment, Seen, Shapes
+from pliant.gym.tasks.elastic_arm import SEEN, TrackingArm, channels
 from pliant.models.rigid import Obstacle
 from pliant.world import Scene, World
 
@@ -18,13 +18,10 @@ TARGET = (0.8, 0.0, 0.15)
 """Where the tip shall be, behind the cylinders, m."""
 
 
-class StructuredObstacles(ElasticArm):
+class StructuredObstacles(TrackingArm):
     """The arm bends in a plane; its tip has to go between six cylinders, without friction, to a target behind them."""
 
     title = "an elastic arm that bends in a plane pushes its tip between six cylinders to a target behind them"
-    reward = "−|tip − target|² (m²), + 2 within 50 mm, else + 0.5 within 100 mm"
-    error = "distance of the tip from the target, m"
-    succeeds = "the tip is within 50 mm of the target"
     actions = channels("bend_y")
     observations = (
         Seen("points of the arm, x and z, the tip last", 2 * SEEN, "m", 1.0),
@@ -55,6 +52,3 @@ class StructuredObstacles(ElasticArm):
 
     def observed(self, now: Moment) -> list[FloatArray]:
         return [now.measured[:, 3:], now.rates[:, 3:], now.position, now.goal[:, ::2]]
-
-    def judged(self, now: Moment) -> Verdict:
-        return tracking_verdict(tip_error(now))

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from pliant.core.types import FloatArray
-from pliant.gym.task import Moment, Seen, Verdict
-from pliant.gym.tasks.elastic_arm import SEEN, ElasticArm, channels, tip_error, tracking_verdict
+from pliant.gym.task import Moment, Seen
+from pliant.gym.tasks.elastic_arm import SEEN, TrackingArm, channels
 from pliant.models.rigid import Obstacle
 from pliant.world import Scene, World
 
@@ -22,13 +22,10 @@ TARGET = (0.8, 0.0, 0.35)
 """Where the tip shall be, behind the cylinders, m."""
 
 
-class UnstructuredObstacles(ElasticArm):
+class UnstructuredObstacles(TrackingArm):
     """Eight cylinders lie across the way of the arm, without friction."""
 
     title = "an elastic arm pushes its tip between eight cylinders in disorder to a target behind them"
-    reward = "−|tip − target|² (m²), + 2 within 50 mm, else + 0.5 within 100 mm"
-    error = "distance of the tip from the target, m"
-    succeeds = "the tip is within 50 mm of the target"
     actions = channels("bend_y", "bend_z")
     observations = (
         Seen("points of the arm, the tip last", 3 * SEEN, "m", 1.0),
@@ -55,9 +52,6 @@ class UnstructuredObstacles(ElasticArm):
     def observed(self, now: Moment) -> list[FloatArray]:
         ends = np.tile(self.axes.ravel(), (len(now.measured), 1))
         return [now.measured[:, 3:], now.rates[:, 3:], now.position, now.goal[:, :3], ends]
-
-    def judged(self, now: Moment) -> Verdict:
-        return tracking_verdict(tip_error(now))
 
 
 def disorder(rng: np.random.Generator) -> FloatArray:

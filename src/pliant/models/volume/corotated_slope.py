@@ -18,17 +18,10 @@ from __future__ import annotations
 import numpy as np
 
 from pliant.core.kernels import inline, kernel
+from pliant.core.spins import multiply_transposed
 from pliant.materials.laws import LINEAR, SHEAR, VOLUME
 from pliant.materials.rotations import LANES
 from pliant.models.volume.assembly import deformation_gradient, gather_rotations
-
-
-@inline
-def _turned_back(R, F, B):
-    """B = RᵀF, all (3, 3)."""
-    for i in range(3):
-        for j in range(3):
-            B[i, j] = R[0, i] * F[0, j] + R[1, i] * F[1, j] + R[2, i] * F[2, j]
 
 
 @inline
@@ -104,9 +97,9 @@ def corotated_slope(q, d, w, ptr, nodes, G, weight, part, material, laws, table,
         mu, lam = table[m, 0] if sheared else 0.0, table[m, 1] if swollen else 0.0
         deformation_gradient(w, nodes, G, start, stop, Fw)
         deformation_gradient(d, nodes, G, start, stop, Fd)
-        _turned_back(R, F, U)
-        _turned_back(R, Fw, Bw)
-        _turned_back(R, Fd, Bd)
+        multiply_transposed(R, F, U)
+        multiply_transposed(R, Fw, Bw)
+        multiply_transposed(R, Fd, Bd)
         _stress(mu, lam, Bw, Sw)
         stretch = U[0, 0] + U[1, 1] + U[2, 2] - 3.0
         trace_w, trace_d = Bw[0, 0] + Bw[1, 1] + Bw[2, 2], Bd[0, 0] + Bd[1, 1] + Bd[2, 2]
