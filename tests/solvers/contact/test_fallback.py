@@ -6,6 +6,7 @@ import pytest
 from pliant.core.errors import ConvergenceError
 from pliant.solvers.contact.blocks import BlockProblem, Blocks, equilibrating_scale, projected, residual_of, scaled
 from pliant.solvers.contact.budget import Budget
+from pliant.solvers.contact.fallback import restarts
 from pliant.solvers.contact.fallback.interior_point import interior_point
 from pliant.solvers.contact.fallback.least_distance import least_distance
 from pliant.solvers.contact.fallback.lemke import lemke
@@ -205,3 +206,42 @@ def test_no_convergence_of_fractions_says_what_to_try():
     assert error.value.result.residual > 0.1
     assert seen[0] == (0.0, 0.0)
     assert all(low == -high for low, high in seen)
+
+
+def test_all_starts_are_tried_where_none_is_enough(pile, monkeypatch):
+    """Interior point first, then proximal steps: from the sweeps, from the best so far, from the very start."""
+    problem = wedged(pile, 0)
+    first = projected(np.random.default_rng(0).normal(size=len(problem.q)), problem.blocks)
+    swept = 0.5 * first
+    iterate = Iterate(problem, swept, 0.0, Budget(len(problem.q), 50_000))
+    tried = []
+
+    def interior(given):
+        tried.append("interior")
+        given.r = 0.9 * swept
+
+    monkeypatch.setattr(restarts, "_interior", interior)
+    monkeypatch.setattr(restarts, "_proximal", lambda _, r, sigma, steps=100: tried.append((r, sigma, steps)))
+    restart(iterate, first)
+    assert tried[0] == "interior"
+    starts = [r for r, *_ in tried[1:]]
+    for expected in (swept, 0.9 * swept, first):
+        assert any(np.array_equal(r, expected) for r in starts)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_proximal_steps_reach_the_tolerance_from_zero_and_take_less_where_solved(pile, seed):
+    """With less shift after each step that succeeded; the work is counted, and nothing is done beyond it."""
+    problem = wedged(pile, seed, 0.2)
+    zero = np.zeros(len(problem.q))
+    iterate = Iterate(problem, zero, TOLERANCE, Budget(len(problem.q), 50_000))
+    _proximal(iterate, zero, 0.3)
+    assert iterate.residual <= TOLERANCE
+    work = iterate.budget.iterations
+    again = Iterate(problem, iterate.r, TOLERANCE, Budget(len(problem.q), 50_000))
+    _proximal(again, iterate.r, 0.3)
+    assert again.budget.iterations == 0
+    short = Iterate(problem, zero, 0.0, Budget(len(problem.q), work // 2))
+    _proximal(short, zero, 0.3)
+    assert short.budget.iterations <= work // 2 + 1
+    assert short.residual < residual_of(problem, zero)

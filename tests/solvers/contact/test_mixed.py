@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import sys
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -248,3 +250,25 @@ def test_given_forces_leave_nothing_to_solve(seed):
     np.testing.assert_array_equal(result.lam, forces)
     np.testing.assert_allclose(result.delta, gaps + W @ forces, atol=1e-15)
     assert (result.residual, result.gap, result.status) == (0.0, 0.0, pl.Status.CONVERGED)
+
+
+@pytest.mark.parametrize("size", [1e-6, 1e-3])
+def test_an_error_beyond_rounding_is_no_convergence(monkeypatch, size):
+    """The result is judged by the rows given: an elimination that loses `size` of the gaps is found out."""
+    solving = sys.modules["pliant.solvers.contact.solve"]
+    rng = np.random.default_rng(0)
+    H = rng.normal(size=(20, 24))
+    law = [Law.BILATERAL] * 4 + [Law.SIGNORINI] * 16
+    problem = MixedProblem.of(H @ H.T, rng.normal(size=20), law)
+    assert solve(problem).status.ok
+    exact = solving.eliminate
+
+    def wrong(*given, **options):
+        found = exact(*given, **options)
+        return replace(found, q=found.q * (1.0 + size))
+
+    monkeypatch.setattr(solving, "eliminate", wrong)
+    with pytest.raises(pl.ConvergenceError) as caught:
+        solve(problem)
+    assert caught.value.result.status is pl.Status.STALLED
+    assert caught.value.result.residual == pytest.approx(size, rel=0.9)

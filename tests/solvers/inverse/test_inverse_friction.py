@@ -141,8 +141,11 @@ def test_bad_friction_is_named(frictional):
     arrays = frictional(1, 1, 0)
     with pytest.raises(pl.InputError, match="globalize needs pieces"):
         pl.solvers.qpcc(**arrays, mu=MU, globalize=True)
-    with pytest.raises(pl.InputError, match="even number"):
-        pl.solvers.qpcc(**arrays, mu=MU, facets=5)
+    for facets in (2, 3, 5):
+        with pytest.raises(pl.InputError, match="even number ≥ 4"):
+            pl.solvers.qpcc(**arrays, mu=MU, facets=facets)
+    with pytest.raises(pl.InputError, match="facets"):
+        pl.solvers.qpcc(**arrays, mu=MU, facets=0)
     with pytest.raises(pl.InputError, match="mu must be finite and ≥ 0"):
         pl.solvers.qpcc(**arrays, mu=-0.1)
     with pytest.raises(pl.InputError, match=r"mu must be a number or have shape \(1,\)"):

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from pliant.solvers.inverse.pieces import Piece
+from pliant.solvers.inverse.pieces import Piece, _stationary
 from pliant.solvers.inverse.problem import scaled_problem
 
 
@@ -82,3 +82,57 @@ def test_a_duplicated_contact_stays_a_variable_until_the_other_one_opens(random_
     assert sorted(piece.kind.tolist()) == [0, 1, 2]
     piece.flip(0)
     assert piece.kind.tolist() == [0, 0, 1]
+
+
+@pytest.mark.parametrize("seed", range(15))
+def test_contacts_hold_where_their_forces_are_not_negative(random_problem, seed):
+    """Against the forces that close the touching gaps, by another solver, and the gaps of the others."""
+    _, problem = random_problem(seed, contacts=(4, 7), easy=True)
+    scaled = scaled_problem(problem)
+    piece, rng = Piece(scaled), np.random.default_rng(seed)
+    seen = set()
+    for trial in range(40):
+        active, force = rng.random(scaled.nc) < 0.5, rng.exponential(size=scaled.nc)
+        opened = np.where(active, 0.0, rng.exponential(size=scaled.nc))
+        if trial % 2:
+            force[rng.integers(scaled.nc)] *= -1.0
+            opened[rng.integers(scaled.nc)] -= 0.5
+        gaps = np.where(active, 0.0, opened) - scaled.W @ np.where(active, force, 0.0)
+        expected = (force[active] >= 0.0).all() and (opened[~active] >= 0.0).all()
+        assert piece.holds(active, gaps) == expected
+        assert (piece.active == active).all()
+        seen.add(bool(expected))
+    assert seen == {True, False}
+    for active in (np.ones(scaled.nc, bool), np.zeros(scaled.nc, bool)):
+        assert piece.holds(active, np.zeros(scaled.nc))  # touching without force
+
+
+def test_an_answer_that_is_not_stationary_or_not_found_proves_nothing(random_problem, monkeypatch):
+    """daqp says why it has no point: only where it calls the problem infeasible is the piece empty."""
+    from pliant.solvers.inverse import pieces
+    from pliant.solvers.inverse.quadratic import INFEASIBLE, SOLVED
+
+    _, problem = random_problem(3, contacts=(3, 3), easy=True)
+    for flag, stationary, failed in (
+        (SOLVED, True, False),
+        (SOLVED, False, True),
+        (INFEASIBLE, True, False),
+        (-4, True, True),
+    ):
+        piece = Piece(replace(scaled_problem(problem), symmetric=False))
+        piece.set(np.array([True, False, True]))
+        size = piece.problem.na + 2
+        answer = np.zeros(size), np.zeros(size + 3), flag, 1
+        monkeypatch.setattr(pieces, "solve_scaled", lambda *_, answer=answer: answer)
+        monkeypatch.setattr(pieces, "_stationary", lambda *_, found=stationary: found)
+        found = piece._by_daqp(*piece._program(2)[:3])
+        assert (found is not None) == (flag == SOLVED and stationary)
+        assert piece.failed == failed
+
+
+def test_a_stationary_point_has_multipliers_that_balance_its_gradient():
+    x, H, A = np.array([1.0, -2.0]), np.eye(2), np.ones((1, 2))
+    assert _stationary(H, np.array([-1.0, 3.0]), A, x, np.array([0.0, -1.0, 0.0]))
+    assert _stationary(H, np.array([-1.5, 1.5]), A, x, np.array([0.0, 0.0, 0.5]))
+    assert not _stationary(H, np.array([-1.0, 3.0]), A, x, np.array([0.0, -0.999, 0.0]))
+    assert not _stationary(H, np.array([-1.0, 3.0]), A, x, np.array([0.0, -1.001, 0.0]))

@@ -5,7 +5,7 @@ import piqp
 import pytest
 
 import pliant as pl
-from pliant.solvers.inverse import QpccProblem
+from pliant.solvers.inverse import QpccProblem, quadratic
 from pliant.solvers.inverse.quadratic import EQUAL, FREE, INFEASIBLE, SOLVED, _without_redundant, solve_scaled
 
 
@@ -110,3 +110,59 @@ def test_of_equalities_that_depend_on_each_other_an_independent_set_is_met():
     x, _, flag, _ = _without_redundant(np.eye(3), np.zeros(3), A, *limits, sense)
     assert flag == SOLVED
     np.testing.assert_allclose(x, [0.5, 0.5, 3.0], atol=1e-9)
+
+
+def test_limits_beside_redundant_equalities_are_met_as_finely_as_elsewhere():
+    """x₀ ≥ 5e-7 binds; a violation of that size is none of rounding."""
+    A = np.array([[0.0, 1.0], [0.0, 2.0], [0.0, 3.0], [1.0, 1.0]])
+    low, high = np.array([5e-7, -FREE, 1.0, 2.0, 3.0, -FREE]), np.array([FREE, FREE, 1.0, 2.0, 3.0, FREE])
+    sense = np.array([0, 0, EQUAL, EQUAL, EQUAL, 0], np.int32)
+    x, duals, flag, _ = _without_redundant(np.eye(2), np.zeros(2), A, low, high, sense)
+    assert flag == SOLVED
+    np.testing.assert_allclose(x, [5e-7, 1.0], rtol=1e-6)
+    np.testing.assert_allclose(x + duals[:2] + A.T @ duals[2:], 0.0, atol=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("flags", "calls", "ends"),
+    [
+        ([SOLVED], 1, SOLVED),
+        ([-4, SOLVED], 2, SOLVED),
+        ([-4, -4, SOLVED], 3, SOLVED),
+        ([INFEASIBLE, INFEASIBLE], 2, INFEASIBLE),
+        ([INFEASIBLE, -4, SOLVED], 3, SOLVED),
+        ([-4, INFEASIBLE, INFEASIBLE], 3, INFEASIBLE),
+        ([-4, INFEASIBLE, SOLVED], 3, SOLVED),
+        ([-4, -4, -4], 3, -4),
+    ],
+)
+def test_a_problem_is_infeasible_where_it_is_said_twice_and_solved_where_any_attempt_solves_it(
+    monkeypatch, flags, calls, ends
+):
+    """With scripted answers of daqp: each attempt has other tolerances, and the last answer counts."""
+    seen = []
+
+    def scripted(H, f, A, upper, lower, sense, **options):
+        seen.append(options)
+        return np.full(2, float(len(seen))), 0.0, flags[len(seen) - 1], {"lam": np.zeros(3), "iterations": len(seen)}
+
+    monkeypatch.setattr(quadratic, "_daqp", lambda: scripted)
+    limits = np.full(3, -FREE), np.full(3, FREE)
+    x, _, flag, iterations = solve_scaled(np.eye(2), np.ones(2), np.ones((1, 2)), *limits)
+    assert flag == ends
+    assert len(seen) == calls == iterations == x[0]
+    assert len({tuple(options.items()) for options in seen}) == calls
+    assert all(options["primal_tol"] <= 1e-9 for options in seen)
+
+
+@pytest.mark.parametrize("size", [3e-8, 3e-7, 3e-6])
+def test_limits_of_short_rows_keep_their_meaning(size):
+    """Rows too short for daqp beside others: the answer and the multipliers of the rows as they were given."""
+    A = np.array([[size, 0.0], [1.0, 1.0], [0.0, size]])
+    low, high = np.array([-FREE, -FREE, size, -FREE, -FREE]), np.array([FREE, FREE, FREE, 5.0, -2.0 * size])
+    for H in (np.eye(2), np.diag([1.0, 0.0])):
+        x, duals, flag, _ = solve_scaled(H, np.array([0.0, -0.1 * H[1, 1]]), A, low, high)
+        assert flag == SOLVED
+        assert x[0] == pytest.approx(1.0)
+        assert x[1] <= -2.0 + 1e-6
+        np.testing.assert_allclose(H @ x + [0.0, -0.1 * H[1, 1]] + duals[:2] + A.T @ duals[2:], 0.0, atol=1e-8)

@@ -89,3 +89,13 @@ def test_singular_matrices_are_told_whatever_the_sign_and_the_size_of_their_entr
     A[5] *= 1.0 + 1e-3 * rng.normal(size=6)
     x = rng.normal(size=6)
     np.testing.assert_allclose(DenseFactor(A, symmetric=False).solve(A @ x), x, rtol=1e-8)
+
+
+@pytest.mark.parametrize("symmetric", [True, False, None])
+def test_a_matrix_of_no_unknowns_has_a_factor(symmetric):
+    factor = DenseFactor(np.zeros((0, 0)), symmetric=symmetric)
+    assert factor.solve(np.zeros(0)).shape == (0,)
+    assert factor.solve_transposed(np.zeros((0, 2))).shape == (0, 2)
+    assert factor.compliance(np.zeros((3, 0))).tolist() == np.zeros((3, 3)).tolist()
+    if symmetric is not False:
+        assert factor.lower.shape == (0, 0)

@@ -124,3 +124,43 @@ def test_compliance_by_halves_is_compliance(body, divided, monkeypatch):
     symbolic.__dict__.pop("halves", None)
     np.testing.assert_allclose(alone, expected, rtol=0.0, atol=1e-11 * np.abs(expected).max())
     np.testing.assert_array_equal(alone, together)
+
+
+@pytest.mark.parametrize("fails_at", [-1, 0, 1, 2, 5, 6, 9])
+def test_supernodes_are_eliminated_once_in_order_until_one_fails(fails_at):
+    """Ten supernodes of which 2, 5 and 6 are divided; supernode s fails at its unknown s."""
+    done = []
+
+    def one(s):
+        done.append(s)
+        return s if s == fails_at else -1
+
+    def several(first, last):
+        return next((s for s in range(first, last) if one(s) >= 0), -1)
+
+    cut = halves.Halves([], [], [], [2, 5, 6], [])
+    assert halves.eliminate_in_order(10, cut, several, one) == fails_at
+    assert done == list(range(10 if fails_at < 0 else fails_at + 1))
+
+
+@pytest.mark.parametrize("fails_at", [-1, 0, 3, 7, 8])
+def test_two_threads_eliminate_every_supernode_and_say_which_failed(fails_at):
+    """Subtrees 0–2, 3–3 and 4–6 by whichever thread is free, then 7 and 8."""
+    done = []
+
+    def one(s):
+        done.append(s)
+        return s if s == fails_at else -1
+
+    first = dict(zip((2, 3, 6), (0, 3, 4), strict=True))
+    cut = halves.Halves([2, 3], [6], first, [7, 8], [6, 2, 3])
+
+    def subtree(_, begin, root):
+        return next((s for s in range(begin, root + 1) if one(s) >= 0), -1)
+
+    assert halves.eliminate_halves(cut, subtree, one) == fails_at
+    assert len(done) == len(set(done))
+    if fails_at < 0:
+        assert sorted(done) == list(range(9))
+    elif fails_at >= 7:
+        assert sorted(done) == list(range(fails_at + 1))

@@ -128,9 +128,10 @@ class _Path:
         return target, M
 
     def _room(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """1/(x − lower) and 1/(upper − x) on the boxes, 0 for infinite bounds."""
+        """1/(x − lower) and 1/(upper − x) on the boxes: 0 for infinite bounds, ∞ where rounding reached one."""
         b = self.blocks
-        return 1.0 / (x[b.boxes] - b.lower), 1.0 / (b.upper - x[b.boxes])
+        with np.errstate(divide="ignore"):
+            return 1.0 / (x[b.boxes] - b.lower), 1.0 / (b.upper - x[b.boxes])
 
     def _gap(self, p: _Point) -> float:
         low, high = self._room(p.x)
