@@ -142,3 +142,16 @@ def test_a_soft_cube_bounces_and_loses_energy():
     assert max(heights[15:]) > 1e-3, "it bounces"
     assert min(heights) > -1e-6
     assert world.energy(state)["total"] - first < -0.2 * drop
+
+
+def test_ribs_that_touch_give_no_energy():
+    """Light nodes with friction: Coulomb's law on velocities has solutions of any energy (4e4 times as much)."""
+    scene = pl.Scene(gravity=(0, 0, -GRAVITY))
+    robot = scene.add(pl.robots.spine(length=0.2, vertebra_count=6, rib_points=(3, 2), friction=0.6))
+    world = scene.compile()
+    state, step = world.initial_state(), pl.ImplicitMidpoint(0.005, tolerance=1e-8)
+    for k in range(1, 23):
+        pulls = {robot.cables[6]: pl.Displacement(6e-4 * k), robot.cables[7]: pl.Displacement(2e-4 * k)}
+        state, info = step(world, state, pulls)
+        assert world.energy(state)["kinetic"] < 0.01
+    assert (info.lam[2:] > 0.0).any(), "ribs touch"

@@ -36,6 +36,8 @@ VANISHING = 1e-9
 """Step, as a fraction of dt, over which A is the mass: stiffness adds less than (1e-9 ω dt)² to it."""
 REGULARIZATION = 1e-10
 """Compliance added to the rows, as a fraction of their own: redundant rows then share their force."""
+NOISE = 1e-9
+"""Gain of energy, as a fraction of the terms of which it is a sum, that is their rounding."""
 
 
 def directions_at_middle(step: Step, assembly: Assembly | None) -> Assembly | None:
@@ -65,7 +67,8 @@ def _projected(step: Step, assembly: Assembly, view: RowView, picked: IndexArray
     v = list(step.bodies.end_velocities())
     masses = _masses(step, H, v)
     W = np.zeros((len(picked), len(picked)))
-    rate = -_rates(step, assembly, view)[picked]
+    c = _rates(step, assembly, view)[picked]
+    rate = -c
     for own, speed, mass in zip(H, v, masses, strict=True):
         rate += own @ speed.ravel()
         if mass is not None:
@@ -74,7 +77,11 @@ def _projected(step: Step, assembly: Assembly, view: RowView, picked: IndexArray
     rate -= W @ known
     W[np.diag_indices(len(picked))] *= 1.0 + REGULARIZATION
     law = np.where(pressing, rows.law[picked], int(Law.BILATERAL)).astype(np.int32)
-    found = solve_in_budget(MixedProblem.of(W, rate, law, mu=rows.mu[picked]), known).lam
+    problem = MixedProblem.of(W, rate, law, mu=rows.mu[picked])
+    found = solve_in_budget(problem, known).lam
+    if (law == Law.COULOMB).any() and _gains(problem, known, found, _contact_work(step, H, c, known), view.dt):
+        problem = _with_bounded_friction(problem, known)
+        found = solve_in_budget(problem, known).lam
     for index, mass in enumerate(masses):
         if mass is not None:
             scale, system, factor = mass
@@ -84,6 +91,34 @@ def _projected(step: Step, assembly: Assembly, view: RowView, picked: IndexArray
     mean = step.lam.copy()
     mean[picked] = np.where(pressing, 0.5 * (lam + found), lam)
     return evolve(step, bodies=evolve(step.bodies, velocities=tuple(v)), lam=mean)
+
+
+def _contact_work(step: Step, H: Sequence[sparse.csr_matrix], c: FloatArray, lam: FloatArray) -> float:
+    """Work of contact forces `lam` (m,), N, over the step, against obstacles that move at rates `c` (m,), m/s; J."""
+    slip = -step.bodies.scheme.dt * c
+    for own, dx in zip(H, step.bodies.dx, strict=True):
+        slip += own @ dx.ravel()
+    return float(lam @ slip)
+
+
+def _gains(problem: MixedProblem, known: FloatArray, found: FloatArray, work: float, dt: float) -> bool:
+    """Whether the change of forces from `known` to `found` gives more energy than contacts took, −`work` (J)."""
+    before = problem.delta_free + problem.W @ known
+    parts = 0.25 * dt * (found - known) * (before + problem.delta_free + problem.W @ found)
+    return bool(parts.sum() > max(0.0, -work) + NOISE * np.abs(parts).sum())
+
+
+def _with_bounded_friction(problem: MixedProblem, known: FloatArray) -> MixedProblem:
+    """The problem with friction bounded by what the forces `known` allow on each tangent, which makes it convex."""
+    law, lower, upper = problem.law.copy(), problem.lower.copy(), problem.upper.copy()
+    first = np.flatnonzero(problem.law == Law.COULOMB)[::3]
+    law[first] = int(Law.SIGNORINI)
+    for offset in (1, 2):
+        tangent = first + offset
+        law[tangent] = int(Law.BOUNDED)
+        upper[tangent] = np.maximum(problem.mu[first] * known[first], np.abs(known[tangent]))
+        lower[tangent] = -upper[tangent]
+    return evolve(problem, law=law, lower=lower, upper=upper)
 
 
 def _redirected(step: Step, assembly: Assembly, view: RowView) -> Assembly:
