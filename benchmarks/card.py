@@ -1,18 +1,19 @@
-"""Copies of three robots on a card: whole steps a second under random commands, for machines with and without Pliant.
+"""Copies of robots on a card: whole steps a second under random commands, for machines with and without Pliant.
 
-python benchmarks/card.py write FOLDER     the robots as arrays, where Pliant is installed
-python benchmarks/card.py run FOLDER       steps them; NumPy and JAX are enough. Prints JSON
+python benchmarks/card.py write FOLDER [ROBOT …]    the robots as arrays, where Pliant is installed
+python benchmarks/card.py run FOLDER [ROBOT …]      steps them; NumPy and JAX are enough. Prints JSON
 
 The finger has 162 nodes and 396 tetrahedra, one cable, and 16 nodes of its last phalanx that touch a floor with
 friction; reduced, it has its cable and the modes of pulling it. The rod is 0.2 m long, of 8 sections that bend and
-twist. Copies differ in modulus (± 20 %) and friction (0.2 to 0.8); commands and gravity change at random every 10
-steps.
+twist. The bellows have a chamber, 475 free nodes and 1536 tetrahedra. Copies differ in modulus (± 20 %) and friction
+(0.2 to 0.8); commands and gravity change at random every 10 steps.
 """
 
 from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -20,7 +21,10 @@ from typing import Any
 import numpy as np
 
 STEPS = 1000
-COPIES = {"finger": (4096, 16384), "reduced finger": (16384,), "rod": (16384,)}
+COPIES = {"finger": (4096, 16384), "reduced finger": (16384,), "rod": (16384,), "bellows": (4096,)}
+COMMANDS = {"bellows": (8e3, True)}
+"""Largest command of the drives of a robot, and whether it is one of force: m, else N or Pa."""
+USUAL = (0.014, False)
 DT = 0.01
 
 
@@ -36,8 +40,10 @@ def finger() -> Any:
     return scene.compile()
 
 
-def measured(lowered: Any, kernels: Any, precision: str, copies: int, *, steps: int = STEPS) -> dict[str, Any]:
-    """Steps a second of all copies, and how they ended."""
+def measured(
+    lowered: Any, kernels: Any, precision: str, copies: int, *, steps: int = STEPS, command: tuple[float, bool] = USUAL
+) -> dict[str, Any]:
+    """Steps a second of all copies under commands up to `command`, and how they ended."""
     import jax
     import jax.numpy as jnp
 
@@ -49,16 +55,16 @@ def measured(lowered: Any, kernels: Any, precision: str, copies: int, *, steps: 
 
     rng = np.random.default_rng(0)
     changes = -(-steps // 10)
-    wanted = rng.uniform(0.0, 0.014, (changes, copies)).astype(precision)
+    wanted = rng.uniform(0.0, command[0], (changes, copies)).astype(precision)
     gravity = np.concatenate([rng.normal(size=(changes, 2, copies)) * 2.0, np.full((changes, 1, copies), -9.81)], 1)
     with in_double(precision == "float64"):
         numbers = _varied(lowered.numbers, rng, copies)
         world = jax.tree.map(jnp.asarray, lowered._replace(numbers=numbers))
         step = rod.step if isinstance(lowered, LoweredRod) else stages.step
-        cables = len(getattr(numbers, "lower", ()))
+        drives = len(getattr(numbers, "lower", ()))
         states, dt = stages.initial(world, copies, precision), jnp.asarray(DT, precision)
         wanted, pulls = jnp.asarray(wanted), jnp.zeros(copies, precision)
-        gravity, by_force = jnp.asarray(gravity, precision), jnp.zeros((1, 1), bool)
+        gravity, by_force = jnp.asarray(gravity, precision), jnp.full((1, 1), command[1])
         failed, worst = jnp.zeros(copies, bool), jnp.zeros(copies, precision)
         tallied = jax.jit(lambda f, w, r: (f | (r.status != types.FINE), jnp.maximum(w, r.residual)))
         began = 0.0
@@ -67,7 +73,7 @@ def measured(lowered: Any, kernels: Any, precision: str, copies: int, *, steps: 
                 jax.block_until_ready(worst)
                 began = perf_counter()
             pulls = pulls + 0.2 * (wanted[max(k, 0) // 10] - pulls)
-            controls = types.Controls(pulls[None][:cables], by_force[:cables], gravity[max(k, 0) // 10])
+            controls = types.Controls(pulls[None][:drives], by_force[:drives], gravity[max(k, 0) // 10])
             states, report = step(world, kernels, dt, states, controls)
             failed, worst = tallied(failed, worst, report)
         jax.block_until_ready(worst)
@@ -122,12 +128,23 @@ def rod() -> Any:
     return scene.compile()
 
 
-def lowered_worlds() -> dict[str, Any]:
+def bellows() -> Any:
+    """Bellows of two folds with a chamber of air, clamped below."""
+    import pliant as pl
+
+    scene = pl.Scene(gravity=(0, 0, -9.81))
+    scene.add(pl.robots.bellows(fold_count=2, anti_locking=False))
+    return scene.compile()
+
+
+MAKERS = {"finger": finger, "reduced finger": reduced_finger, "rod": rod, "bellows": bellows}
+
+
+def lowered_worlds(names: Iterable[str] = COPIES) -> dict[str, Any]:
     """The robots as arrays."""
     from pliant.batch.gpu.kinds import lower
 
-    makers = {"finger": finger, "reduced finger": reduced_finger, "rod": rod}
-    return {name: lower(make(), [], slots=16) for name, make in makers.items()}
+    return {name: lower(MAKERS[name](), [], slots=16) for name in names}
 
 
 def on_card(worlds: dict[str, Any]) -> dict[str, Any] | None:
@@ -141,21 +158,23 @@ def on_card(worlds: dict[str, Any]) -> dict[str, Any] | None:
     for name, lowered in worlds.items():
         for precision in ("float32", "float64"):
             kernels = stages.triton(precision, slots=int(lowered.slots))
-            rows = [measured(lowered, kernels, precision, copies) for copies in COPIES[name]]
+            command = COMMANDS.get(name, USUAL)
+            rows = [measured(lowered, kernels, precision, copies, command=command) for copies in COPIES[name]]
             made.setdefault(name, {})[precision] = rows
     return made
 
 
-def main(task: str, folder: str) -> None:
-    """Write the robots, or step them."""
+def main(task: str, folder: str, *names: str) -> None:
+    """Write the robots, or step them: all, or those of these `names`."""
     from pliant.batch.gpu import arrays
 
+    chosen = names or tuple(COPIES)
     if task == "write":
         Path(folder).mkdir(parents=True, exist_ok=True)
-        for name, lowered in lowered_worlds().items():
+        for name, lowered in lowered_worlds(chosen).items():
             arrays.save(lowered, Path(folder, f"{name}.npz"))
         return
-    print(json.dumps(on_card({name: arrays.load(Path(folder, f"{name}.npz")) for name in COPIES}), indent=1))
+    print(json.dumps(on_card({name: arrays.load(Path(folder, f"{name}.npz")) for name in chosen}), indent=1))
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ import numpy as np
 from pliant.core.archive import read_archive, write_archive
 from pliant.core.errors import FileFormatError
 
-FORMAT = "pliant lowered world 2"
+FORMAT = "pliant lowered world 3"
 Array: TypeAlias = Any
 """An array of JAX, which checkers need not have."""
 
@@ -63,6 +63,36 @@ class Cables(NamedTuple):
     couplings: Any
 
 
+class Chambers(NamedTuple):
+    """Facets of c chambers of one body.
+
+    facets (f, k): corners among the s points of the surfaces, which stand at `rest` (s, 3), m, from the middle of their
+    own; `shape` (q, k), `slopes` (q, k, 2) and `weights` (q,) of the rule on a facet; the `chamber` of each facet (f,)
+    and of each point, `owner` (s,); `sums` over entries (k f) of the points; `area` (c,) m², by which rows are scaled
+    to m and N. `ends` joins the points to the unknowns: `NodeEnds`, or their modes (s, 3, k).
+    """
+
+    facets: Any
+    rest: Any
+    shape: Any
+    slopes: Any
+    weights: Any
+    chamber: Any
+    owner: Any
+    sums: Sums
+    area: Any
+    ends: Any
+
+
+class NodeEnds(NamedTuple):
+    """The place of each point (s,) among the free nodes, and the point of each free node in each chamber (n, c), past
+    the end where there is none.
+    """
+
+    node: Any
+    point: Any
+
+
 class Contacts(NamedTuple):
     """k points that may touch planes: `node` (k,) among the free ones, the `pair` (k,) of each, its `normal` (k, 3) and
     two tangents, `frames` (k, 3, 3); `gap` (k,) m at rest. `margin` (pairs,) m. `columns` (c,): the block columns of
@@ -105,7 +135,7 @@ class Numbers(NamedTuple):
     """What copies may differ in; the last axis is that of the copies, or of length 1.
 
     mu, lam (materials, ·) Pa; mass (n, ·) kg; damping (2, ·): mass 1/s, stiffness s; friction (pairs, ·);
-    gravity (3, ·) m/s²; loads (n, 3, ·) N; lower, upper (cables, ·) N.
+    gravity (3, ·) m/s²; loads (n, 3, ·) N; lower, upper (drives, ·): N of cables, then Pa of chambers.
     """
 
     mu: Any
@@ -147,6 +177,7 @@ class Lowered(NamedTuple):
     numbers: Numbers
     source: Any
     slots: Any
+    chambers: Any = None
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -163,6 +194,7 @@ class LoweredModes(NamedTuple):
     numbers: ModalNumbers
     source: Any
     slots: Any
+    chambers: Any = None
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -208,9 +240,13 @@ class LoweredRod(NamedTuple):
 _PARTS: dict[str, dict[str, Any]] = {
     "Lowered": {
         "elements": Elements, "cables": Cables, "contacts": Contacts, "numbers": Numbers, "forces": Sums,
+        "chambers": Chambers, "sums": Sums, "ends": NodeEnds,
     },
     "LoweredRod": {"numbers": RodNumbers},
-    "LoweredModes": {"modes": Modes, "cables": ModalCables, "contacts": Contacts, "numbers": ModalNumbers},
+    "LoweredModes": {
+        "modes": Modes, "cables": ModalCables, "contacts": Contacts, "numbers": ModalNumbers,
+        "chambers": Chambers, "sums": Sums,
+    },
 }  # fmt: skip
 
 
@@ -232,13 +268,17 @@ def load(path: str | Path) -> Any:
 def _flat(part: Any, prefix: str = "") -> dict[str, Any]:
     made: dict[str, Any] = {}
     for name, value in part._asdict().items():
+        if value is None:
+            continue
         made |= _flat(value, f"{prefix}{name}.") if hasattr(value, "_asdict") else {prefix + name: np.asarray(value)}
     return made
 
 
 def _built(kind: Any, parts: dict[str, Any], arrays: dict[str, Any], prefix: str) -> Any:
-    values = (
-        _built(parts[name], parts, arrays, f"{prefix}{name}.") if name in parts else arrays[prefix + name]
-        for name in kind._fields
-    )
-    return kind(*values)
+    def value(name: str) -> Any:
+        own = prefix + name
+        if name in kind._field_defaults and not any(key == own or key.startswith(f"{own}.") for key in arrays):
+            return kind._field_defaults[name]
+        return _built(parts[name], parts, arrays, f"{own}.") if name in parts else arrays[own]
+
+    return kind(*(value(name) for name in kind._fields))

@@ -28,14 +28,14 @@ Matrix = list[list[Array]]
 
 def summed(values: Array, terms: Any) -> Array:
     """Sums (r, …) of the rows `terms` (r, s) of `values` (t, …); t stands for zero."""
-    padded = _padded(values)
+    padded = with_zero(values)
     total = padded[terms[:, 0]]
     for s in range(1, terms.shape[1]):
         total = total + padded[terms[:, s]]
     return total
 
 
-def _padded(values: Array) -> Array:
+def with_zero(values: Array) -> Array:
     """With a zero past the end."""
     return jnp.concatenate([values, jnp.zeros_like(values[:1])])
 
@@ -43,7 +43,7 @@ def _padded(values: Array) -> Array:
 def deformation(elements: Elements, u: Array) -> Matrix:
     """F of the points at the displacements u (n, 3, b) of the nodes, m."""
     nodes, G = elements.nodes, elements.gradients.astype(u.dtype)
-    padded = _padded(u)
+    padded = with_zero(u)
     ends = [padded[nodes[:, a]] for a in range(nodes.shape[1])]
     return [
         [
@@ -131,7 +131,7 @@ def partial_sums(
 ) -> tuple[Array, Array]:
     """The first stage of the forces (r, 3, b), N, and of the blocks of `stiffness` (·,) × K, (q, 3, 3, b) N/m."""
     width = elements.nodes.shape[1]
-    g, mu, lam = _padded(g), _padded(mu), _padded(lam)
+    g, mu, lam = with_zero(g), with_zero(mu), with_zero(lam)
     unit = jnp.eye(3, dtype=g.dtype)[None, :, :, None]
     total: Any = 0.0
     for s in range(elements.left.shape[1]):

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
+import numpy as np
+
 from pliant.actuators.cable import CableRows
+from pliant.actuators.cavity import CavityRows
 from pliant.collision import Plane
 from pliant.constraints.contact import ContactPair
 from pliant.core.errors import InputError
@@ -26,8 +29,18 @@ def pairs_of(world: World) -> list[Any]:
 
 
 def cables_of(world: World) -> list[Any]:
-    """The cables of a world that `check_supported` lets pass: what is no contact."""
-    return [one for one in world.constraints if not one.is_contact]
+    """The cables of a world."""
+    return [one for one in world.constraints if type(one) is CableRows]
+
+
+def chambers_of(world: World) -> list[Any]:
+    """The chambers of a world."""
+    return [one for one in world.constraints if type(one) is CavityRows]
+
+
+def drives_of(world: World) -> list[Any]:
+    """Cables, then chambers: the order of their rows on a card."""
+    return [*cables_of(world), *chambers_of(world)]
 
 
 def check_same(world: World, copy: World) -> None:
@@ -35,6 +48,12 @@ def check_same(world: World, copy: World) -> None:
     for cable, other in zip(cables_of(world), cables_of(copy), strict=True):
         if (cable.fixed != other.fixed).any():
             refuse(f"copies with another route of {cable.name!r}", "vary other parameters")
+        if other.spec.friction:
+            refuse(f"the friction of {cable.name!r}", "take friction=0")
+    models: Any = zip(world.models, copy.models, strict=True)
+    for model, its in models:
+        if model.rest is not its.rest and not np.array_equal(model.rest, its.rest):
+            refuse(f"copies with another rest shape of {str(model.name)!r}", "vary other parameters")
 
 
 def check_stepper(stepper: Any) -> None:
@@ -119,8 +138,10 @@ def _check_constraint(one: Any) -> None:
             refuse(f"the guide of {one.name!r}", "take guide_stiffness=0")
         if not one.strands[0].pieces.joins(one.fixed):
             refuse(f"the points of {one.name!r} outside the body", "keep all via points in the volume")
-        if spec.limits.rate_limited:
-            refuse(f"the rates of {one.name!r}", "limit the commands instead")
+        _refuse_rates(one)
+        return
+    if type(one) is CavityRows:
+        _refuse_rates(one)
         return
     if type(one) is ContactPair:
         if one.continuous:
@@ -133,7 +154,12 @@ def _check_constraint(one: Any) -> None:
         ):
             return
         refuse(f"the pair {one.name!r}", "collide with pl.Obstacle.plane")
-    refuse(f"{one.name!r} ({type(one).__name__})", "it steps cables and contacts with planes")
+    refuse(f"{one.name!r} ({type(one).__name__})", "it steps cables, chambers and contacts with planes")
+
+
+def _refuse_rates(one: Any) -> None:
+    if one.spec.limits.rate_limited:
+        refuse(f"the rates of {one.name!r}", "limit the commands instead")
 
 
 def refuse(what: str, remedy: str) -> NoReturn:

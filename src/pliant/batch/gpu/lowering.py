@@ -11,8 +11,10 @@ from scipy import sparse
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from pliant.actuators.cable import CableRows
-from pliant.batch.gpu.arrays import Cables, Contacts, Elements, Lowered, Numbers, Sums
-from pliant.batch.gpu.limits import cables_of, pairs_of
+from pliant.batch.gpu.arrays import Cables, Contacts, Elements, Lowered, Numbers
+from pliant.batch.gpu.limits import cables_of, drives_of, pairs_of
+from pliant.batch.gpu.lowering_chambers import chambers_in_nodes
+from pliant.batch.gpu.lowering_sums import sums
 from pliant.core.types import FloatArray, IndexArray, IntArray
 from pliant.materials import Part
 from pliant.materials.laws import LINEAR
@@ -21,8 +23,6 @@ from pliant.world import World
 
 WIDTH = 16
 """Unknowns of a block of the matrix: the fewest that a card multiplies by blocks."""
-TERMS = 4
-"""Terms of the first stage of a sum: most blocks off the diagonal have as many or fewer."""
 _TANGENTS = np.eye(3)
 
 
@@ -38,6 +38,7 @@ def lower_nodes(world: World, changed: Sequence[World], *, slots: int) -> Lowere
         numbers=numbers_of(world, changed, order),
         source=source,
         slots=np.array(slots_of(world, slots)),
+        chambers=chambers_in_nodes(world, place, len(order)),
     )
 
 
@@ -54,9 +55,9 @@ def touching(world: World) -> IndexArray:
 
 
 def slots_of(world: World, capacity: int) -> int:
-    """Rows of each of the four groups: a power of two, with one to spare beside the cables; few without contacts."""
+    """Rows of each of the four groups: a power of two, with one to spare beside the drives; few without contacts."""
     contacts = capacity if pairs_of(world) else 0
-    return int(2 ** np.ceil(np.log2(max(contacts, len(cables_of(world)) + 1, 4))))
+    return int(2 ** np.ceil(np.log2(max(contacts, len(drives_of(world)) + 1, 4))))
 
 
 def _band(model: VolumeModel, late: IndexArray) -> tuple[IndexArray, IntArray, dict[tuple[int, int], int], IndexArray]:
@@ -144,21 +145,6 @@ def _elements(model: VolumeModel, place: IndexArray, blocks: dict[tuple[int, int
     )
 
 
-def sums(lists: Sequence[IndexArray], past: int) -> Sums:
-    """Sums over `lists` of indices below `past`, in two stages."""
-    parts = [[np.asarray(one[k : k + TERMS]) for k in range(0, max(len(one), 1), TERMS)] for one in lists]
-    flat = [part for some in parts for part in some]
-    first = np.full((len(flat), TERMS), past, np.int32)
-    for row, part in zip(first, flat, strict=True):
-        row[: len(part)] = part
-    second = np.full((len(parts), max((len(some) for some in parts), default=1)), len(flat), np.int32)
-    begin = 0
-    for row, some in zip(second, parts, strict=True):
-        row[: len(some)] = np.arange(begin, begin + len(some))
-        begin += len(some)
-    return Sums(first, second)
-
-
 def _cables(
     model: VolumeModel, cables: Sequence[CableRows], place: IndexArray, order: IndexArray,
     blocks: dict[tuple[int, int], int],
@@ -231,8 +217,8 @@ def numbers_of(world: World, changed: Sequence[World], order: IndexArray) -> Num
         friction=each(lambda one: [c.mu for c in pairs_of(one)]),
         gravity=each(lambda one: one.gravity),
         loads=each(lambda one: volume(one).external_forces(volume(one).rest, np.zeros(3), {})[order]),
-        lower=each(lambda one: tension_limits(one, "lower")),
-        upper=each(lambda one: tension_limits(one, "upper")),
+        lower=each(lambda one: force_limits(one, "lower")),
+        upper=each(lambda one: force_limits(one, "upper")),
     )
 
 
@@ -246,6 +232,6 @@ def each_of(world: World, changed: Sequence[World]) -> Callable[[Callable[[World
     return each
 
 
-def tension_limits(world: World, name: str) -> list[float]:
-    """The `lower` or `upper` limits of the tensions of the cables, N."""
-    return [getattr(cable.spec.limits, name) for cable in cables_of(world)]
+def force_limits(world: World, name: str) -> list[float]:
+    """The `lower` or `upper` limits of the tensions of cables, N, then of the pressures of chambers, Pa."""
+    return [getattr(drive.spec.limits, name) for drive in drives_of(world)]

@@ -13,11 +13,12 @@ from pliant.batch.gpu.lowering import (
     WIDTH,
     contacts_of,
     each_of,
+    force_limits,
     segments_of,
     slots_of,
     source_of,
-    tension_limits,
 )
+from pliant.batch.gpu.lowering_chambers import chambers_in_modes
 from pliant.core.types import FloatArray, IntArray
 from pliant.materials import Part
 from pliant.materials.laws import LINEAR
@@ -40,6 +41,7 @@ def lower_modes(world: World, changed: Sequence[World], *, slots: int) -> Lowere
         numbers=_numbers(world, changed, moved),
         source=source,
         slots=np.array(slots_of(world, slots)),
+        chambers=chambers_in_modes(world, moved),
     )
 
 
@@ -90,6 +92,6 @@ def _numbers(world: World, changed: Sequence[World], moved: FloatArray) -> Modal
         gravity=each(lambda one: one.gravity),
         weighed=each(lambda one: np.einsum("n,nik->ik", volume(one).mass.nodal, moved)),
         loads=each(loads),
-        lower=each(lambda one: tension_limits(one, "lower")),
-        upper=each(lambda one: tension_limits(one, "upper")),
+        lower=each(lambda one: force_limits(one, "lower")),
+        upper=each(lambda one: force_limits(one, "upper")),
     )

@@ -16,6 +16,7 @@ import jax.numpy as jnp
 
 from pliant.batch.gpu.arrays import Array, LoweredModes
 from pliant.batch.gpu.cables import PRECISE, Pull, pull
+from pliant.batch.gpu.chambers import Growth, grow
 from pliant.batch.gpu.elements import Matrix, rotations, stress
 from pliant.batch.gpu.step_types import Linearization
 
@@ -112,3 +113,16 @@ def cable_gradient(world: LoweredModes, cables: Pull) -> Array:
     """Gradients (b, k, c) of the shortenings."""
     slope = jnp.asarray(world.cables.slope, cables.direction.dtype)
     return -_einsum("cs,sim,sib->bmc", cables.member, slope, cables.direction)
+
+
+def chamber_growth(world: LoweredModes, y: Array) -> Growth:
+    """The chambers at y."""
+    return grow(world.chambers, _einsum("sim,mb->sib", jnp.asarray(world.chambers.ends, y.dtype), y))
+
+
+def chamber_gradient(world: LoweredModes, made: Growth) -> Array:
+    """Gradients (b, k, c) of the growths."""
+    owner = jnp.asarray(world.chambers.owner)
+    member = (owner[None, :] == jnp.arange(len(world.chambers.area))[:, None]).astype(made.slope.dtype)
+    ends = jnp.asarray(world.chambers.ends, made.slope.dtype)
+    return _einsum("cs,sim,sib->bmc", member, ends, made.slope)

@@ -9,7 +9,8 @@ import jax.numpy as jnp
 from pliant.batch.gpu import elements
 from pliant.batch.gpu.arrays import Array, Lowered
 from pliant.batch.gpu.cables import PRECISE, Pull, pull
-from pliant.batch.gpu.elements import deformation
+from pliant.batch.gpu.chambers import Growth, grow
+from pliant.batch.gpu.elements import deformation, with_zero
 from pliant.batch.gpu.step_types import Linearization
 
 
@@ -82,3 +83,14 @@ def cable_gradient(world: Lowered, cables: Pull) -> Array:
     slope = jnp.asarray(world.cables.slope, cables.direction.dtype)
     made = -jnp.einsum("cs,ns,sib->bnic", cables.member, slope, cables.direction, precision=PRECISE)
     return made.reshape(len(made), -1, made.shape[-1])
+
+
+def chamber_growth(world: Lowered, u: Array) -> Growth:
+    """The chambers at u."""
+    return grow(world.chambers, with_zero(u)[world.chambers.ends.node])
+
+
+def chamber_gradient(world: Lowered, made: Growth) -> Array:
+    """Gradients (b, 3n, c) of the growths."""
+    slope = with_zero(made.slope)[world.chambers.ends.point]  # (n, c, 3, b)
+    return slope.transpose(3, 0, 2, 1).reshape(slope.shape[-1], -1, slope.shape[1])

@@ -11,10 +11,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from pliant.actuators.limits import FREE
 from pliant.batch.gpu import limits
 from pliant.batch.gpu import step as stages
 from pliant.batch.gpu import step_types as types
 from pliant.batch.gpu.kinds import kind_of
+from pliant.batch.gpu.lowering_chambers import scales_of
 from pliant.batch.gpu.precision import in_double
 from pliant.batch.part import Part, Report
 from pliant.core.errors import CapacityError, ConvergenceError, InputError, PliantError, SingularError
@@ -53,7 +55,8 @@ class CardPart(Part):
         self.worlds = [world]
         self._count, self._capacity = len(changes), capacity
         self._dtype = np.dtype(precision)
-        self._cables = limits.cables_of(world)
+        self._drives = limits.drives_of(world)
+        self._scales = scales_of(world)
         self._pairs = limits.pairs_of(world)
         copies = [changed(world, change) for change in changes] if any(changes) else []
         for copy in copies:
@@ -81,15 +84,15 @@ class CardPart(Part):
         with self._precisely():
             blank = stages.initial(self._lowered, self._count, self._dtype)
             array = jnp.asarray
-            tension = np.zeros((self._count, len(self._cables)))
+            forces = np.zeros((self._count, len(self._drives)))
             for k, (_, _, _, lam, keys, *_) in enumerate(fields):
                 known = {} if keys is None else dict(zip(np.asarray(keys).tolist(), lam, strict=True))
-                tension[k] = [known.get(cable.key, 0.0) for cable in self._cables]
+                forces[k] = [known.get(drive.key, 0.0) for drive in self._drives]
             held = blank._replace(
                 u=array(own.unknowns(np.stack([one[1][0] for one in fields])), self._dtype),
                 v=array(own.rates(np.stack([one[2][0] for one in fields])), self._dtype),
                 time=array([one[0] for one in fields], self._dtype),
-                lam=blank.lam.at[:, 3 * self._slots : 3 * self._slots + len(self._cables)].set(tension),
+                lam=blank.lam.at[:, 3 * self._slots : 3 * self._slots + len(self._drives)].set(forces * self._scales),
             )
         return self._report(token, held, None)
 
@@ -106,11 +109,11 @@ class CardPart(Part):
         return self._report(after, made, report)
 
     def state(self, token: int, k: int) -> tuple[Any, ...]:
-        """The fields of a state after its world: tensions are the forces that a step goes on from."""
+        """The fields of a state after its world: tensions and pressures are the forces that a step goes on from."""
         held = self._held_states[token][0]
         first = 3 * self._slots
-        lam = np.asarray(held.lam[k, first : first + len(self._cables)], float)
-        keys = np.array([cable.key for cable in self._cables], np.int64)
+        lam = np.asarray(held.lam[k, first : first + len(self._drives)], float) / self._scales
+        keys = np.array([drive.key for drive in self._drives], np.int64)
         q, v = self._positions(held.u[..., k : k + 1])[0], self._velocities(held.v[..., k : k + 1])[0]
         return float(held.time[k]), (q,), (v,), lam, keys, (), ()
 
@@ -171,7 +174,7 @@ class CardPart(Part):
         return self._command(controls[0] or {}, base)
 
     def _command(self, controls: Mapping[Any, Any], base: FloatArray) -> tuple[FloatArray, Any, FloatArray]:
-        own = {id(cable.handle): cable for cable in self._cables}
+        own = {id(drive.handle): drive for drive in self._drives}
         found = {}
         gravity = base
         for handle, value in controls.items():
@@ -181,30 +184,37 @@ class CardPart(Part):
                 found[id(handle)] = self._amount(own[id(handle)], value)
             else:
                 self.worlds[0].controls({handle: value})
-                raise InputError(f"a batch on a card takes controls of cables and gravity, got {short(handle)}")
-        pairs = [found.get(key, (np.atleast_1d(cable.idle.amount), True)) for key, cable in own.items()]
+                raise InputError(
+                    f"a batch on a card takes controls of cables, chambers and gravity, got {short(handle)}"
+                )
+        idle = [getattr(drive, "idle", FREE).amount for drive in own.values()]
+        pairs = [found.get(key, (np.atleast_1d(amount), True)) for key, amount in zip(own, idle, strict=True)]
         width = max((len(amount) for amount, _ in pairs), default=1)
         amounts = np.array([np.broadcast_to(amount, width) for amount, _ in pairs]).reshape(len(own), width)
         forced = np.array([np.full(width, by_force) for _, by_force in pairs], bool).reshape(len(own), width)
         return amounts, forced, gravity
 
-    def _amount(self, cable: Any, value: Any) -> tuple[FloatArray, bool]:
+    def _amount(self, drive: Any, value: Any) -> tuple[FloatArray, bool]:
         """The amount of a command, one for all copies or (count,), and whether it is a force."""
         given: Any = getattr(value, "value", None)
         if np.ndim(given) != 1:
-            command = cable.spec.command(value)
+            command = drive.spec.command(value)
             if command.for_good:
-                raise InputError(f"a batch on a card cannot cut {cable.name!r}: take device='cpu'")
+                raise InputError(f"a batch on a card cannot cut {drive.name!r}: take device='cpu'")
             return np.atleast_1d(float(command.amount)), bool(command.by_force)
         amounts = np.asarray(given, float)
         if len(amounts) != self._count:
             raise InputError(
-                f"the command of {cable.name!r} has {len(amounts)} values, the batch {self._count} copies: one for each"
+                f"the command of {drive.name!r} has {len(amounts)} values, the batch {self._count} copies: one for each"
             )
         if not np.isfinite(amounts).all():
             k = int(np.argmin(np.isfinite(amounts)))
-            raise InputError(f"the command of {cable.name!r} must be finite, copy {k} has {amounts[k]}")
-        ends = [cable.spec.command(type(value)(float(one))) for one in (amounts.min(), amounts.max())]
+            raise InputError(f"the command of {drive.name!r} must be finite, copy {k} has {amounts[k]}")
+        least, most = float(amounts.min()), float(amounts.max())
+        ends = [drive.spec.command(type(value)(one)) for one in (least, most)]
+        first, last = (float(one.amount) for one in ends)
+        if (first, last) != (least, most):  # a ratio, of which the amount is a linear function
+            amounts = first + (amounts - least) * ((last - first) / (most - least) if most > least else 0.0)
         return amounts, bool(ends[0].by_force)
 
     def _checked_gravity(self, value: Any) -> FloatArray:
@@ -303,13 +313,13 @@ class CardInfo:
         return int(self._report.contacts[self._k])
 
     def actuation(self, actuator: Any) -> tuple[float, float]:
-        """Displacement (m) and tension (N) of a cable."""
-        handles = [cable.handle for cable in self._part._cables]
+        """Displacement (m) and tension (N) of a cable; growth (m³) and pressure (Pa) of a chamber."""
+        handles = [drive.handle for drive in self._part._drives]
         row = next((i for i, handle in enumerate(handles) if handle is actuator), None)
         if row is None:
-            raise InputError(f"{short(actuator)} is no cable of this batch")
-        place = 3 * self._part._slots + row
-        return float(self._report.delta[self._k, place]), float(self._lam[place])
+            raise InputError(f"{short(actuator)} is no cable or chamber of this batch")
+        place, scale = 3 * self._part._slots + row, float(self._part._scales[row])
+        return float(self._report.delta[self._k, place]) * scale, float(self._lam[place]) / scale
 
     def contact_force(self, a: Any, b: Any = None) -> FloatArray:
         """Total force that `b` exerts on `a`, (3,), N."""

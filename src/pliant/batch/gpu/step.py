@@ -23,6 +23,7 @@ import jax.numpy as jnp
 from pliant.batch.gpu import band, laws, modal, nodal
 from pliant.batch.gpu.arrays import Array, Lowered, LoweredModes
 from pliant.batch.gpu.cables import PRECISE, Pull
+from pliant.batch.gpu.chambers import Growth
 from pliant.batch.gpu.elements import determinant
 from pliant.batch.gpu.planes import APPROACH, Picked, pick
 from pliant.batch.gpu.step_types import (
@@ -114,7 +115,8 @@ def assemble(
 ) -> tuple[Array, Array, Array, Rows]:
     """Entries of A, both groups of right-hand sides and the rows."""
     form, numbers, slots, u = form_of(world), world.numbers, states.point.shape[1], states.u
-    dtype, copies, count = u.dtype, u.shape[-1], world.numbers.lower.shape[0]
+    dtype, copies, drive_count = u.dtype, u.shape[-1], world.numbers.lower.shape[0]
+    count = drive_count - chamber_count(world)
     dt = dt.astype(dtype)
     cables = form.cable_pull(world, u, states.lam[:, 3 * slots : 3 * slots + count].T) if count else None
     A = form.entries(world, made, 1.0 / (dt * dt) + numbers.damping[0].astype(dtype) / dt, cables)
@@ -124,12 +126,16 @@ def assemble(
     picked = pick(world.contacts, slots, form.moved_points(world, u), around, numbers.friction, dt)
     r = form.residual(world, states.v, dt, controls.gravity, made.forces)
     drives = form.cable_gradient(world, cables) if cables is not None else jnp.zeros((*r.shape, 0), dtype)
-    spare = jnp.zeros((*r.shape, slots - count - 1), dtype)
+    growth = form.chamber_growth(world, u) if count < drive_count else None
+    if growth is not None:
+        drives = jnp.concatenate([drives, form.chamber_gradient(world, growth)], -1)
+    spare = jnp.zeros((*r.shape, slots - drive_count - 1), dtype)
     columns, _, width, _ = world.source.shape
     first = columns - len(world.contacts.columns)
     contact = form.contact_gradient(world, jnp.maximum(picked.point, 0), picked.directions, picked.used, first * width)
     early = _blocked(jnp.concatenate([drives, spare, r[..., None]], -1), columns, width)
-    return values, early, _blocked(contact, columns - first, width), _rows(world, states, controls, cables, picked)
+    late = _blocked(contact, columns - first, width)
+    return values, early, late, _rows(world, states, controls, cables, growth, picked)
 
 
 @jax.jit
@@ -207,8 +213,24 @@ class Rows(NamedTuple):
     reached: Array
 
 
-def _rows(world: World, states: States, controls: Controls, cables: Pull | None, picked: Picked) -> Rows:
-    """The rows of contacts, and those of cables."""
+def chamber_count(world: World) -> int:
+    """How many chambers a world has."""
+    return 0 if world.chambers is None else len(world.chambers.area)
+
+
+def _in_newtons(world: World, count: int, amount: Array, by_force: Array, bounds: list[Array]) -> list[Array]:
+    """The amounts and bounds (c, ·) of `count` cables and of chambers, these in m and N in place of m³ and Pa."""
+    if world.chambers is None:
+        return [amount, *bounds]
+    area = jnp.asarray(world.chambers.area, amount.dtype)
+    scale = jnp.concatenate([jnp.ones(count, amount.dtype), area])[:, None]
+    return [jnp.where(by_force, scale * amount, amount / scale), *(scale * one for one in bounds)]
+
+
+def _rows(
+    world: World, states: States, controls: Controls, cables: Pull | None, growth: Growth | None, picked: Picked
+) -> Rows:
+    """The rows of contacts, and those of cables and chambers."""
     numbers, (copies, slots) = world.numbers, picked.point.shape
     dtype, count = states.u.dtype, numbers.lower.shape[0]
     spare = slots - count
@@ -219,10 +241,13 @@ def _rows(world: World, states: States, controls: Controls, cables: Pull | None,
 
     by_force = jnp.broadcast_to(controls.by_force, (count, copies))
     amount = jnp.broadcast_to(controls.amount, (count, copies)).astype(dtype)
+    bounds = [numbers.lower.astype(dtype), numbers.upper.astype(dtype)]
+    amount, *bounds = _in_newtons(world, count - chamber_count(world), amount, by_force, bounds)
     target = drives(jnp.where(by_force, 0.0, amount))
     shortening = jnp.zeros((0, copies), dtype) if cables is None else cables.shortening
-    lower = drives(jnp.where(by_force, amount, numbers.lower.astype(dtype)))
-    upper = drives(jnp.where(by_force, amount, numbers.upper.astype(dtype)))
+    if growth is not None:
+        shortening = jnp.concatenate([shortening, growth.growth])
+    lower, upper = (drives(jnp.where(by_force, amount, bound)) for bound in bounds)
     missing = jnp.broadcast_to(jnp.arange(slots) >= count, (copies, slots))
     zeros, used = jnp.zeros((copies, 3 * slots), dtype), picked.used
     return Rows(
