@@ -45,6 +45,7 @@ def check(stepper, seed, steps, **options):
 def test_cables_that_slip_and_stick_in_their_guides(options):
     """Pulled by force or by length, and let back, which turns the slip round."""
     check(cases.EULER, 1, 4, **options)
+    check(pl.ImplicitEuler(0.005), 1, 4, **options)
 
 
 def test_at_rest():
@@ -58,6 +59,7 @@ def test_at_rest():
 @pytest.mark.parametrize("force", [False, True])
 def test_many_guides(seed, mu, force):
     check(cases.EULER, seed, 4, mu=mu, force=force, back=bool(seed % 2))
+    check(pl.ImplicitEuler(0.005), seed, 4, mu=mu, force=force, back=bool(seed % 2))
     check(cases.STATIC, seed, 1, mu=mu, force=force)
 
 
@@ -71,7 +73,7 @@ def test_slip_and_stick_are_met():
     for controls in case.control:
         state, info = cases.EULER(case.world, state, controls)
         rows = info.assembly.rows
-        slips = {i for i, _, _ in capstan_slips(rows, info.lam)}
+        slips = {slip.row for slip in capstan_slips(rows, info.lam)}
         kinds |= {i in slips for i in np.flatnonzero(rows.law == Law.CAPSTAN)}
     assert kinds == {True, False}
 
@@ -90,17 +92,6 @@ def test_forward_agrees_with_backward():
 
 
 def test_what_is_not_known_is_an_error():
-    case = guided(0, 2)
-    with pytest.raises(pl.InputError, match="friction of cables in their guides"):
-        case.gradient(pl.ImplicitEuler(0.005))
-    rod = pl.Rod(0.2, 4, young=1e6, poisson=0.4, density=1e3, section=pl.sections.Circle(0.005))
-    scene = pl.Scene(gravity=(0, 0, -9.81))
-    scene.add(rod)
-    cable = scene.add(pl.Cable(rod, [(0.01, 0, 0.008), (0.1, 0, 0.008), (0.2, 0, 0.008)], reach=0.02, friction=0.2))
-    loss = pl.losses.Position((rod, np.array([0.2, 0, 0])), (0.15, 0, 0))
-    given = {"parameters": [P.Gravity()], "control": [{cable: pl.Displacement(0.003)}]}
-    with pytest.raises(pl.InputError, match="on a rod, a beam, a rigid body or a reduced one"):
-        pl.gradient(scene.compile(), cases.EULER, loss, **given)
     smooth = cases.finger(0, 1)
     with pytest.raises(pl.InputError, match="has no friction"):
         pl.gradient(smooth.world, cases.EULER, smooth.loss, control=smooth.control,

@@ -7,6 +7,7 @@ Each row has one equation c(δ, λ) = 0, which holds in a neighbourhood:
     given, separated      λ = λ₀ (a command by force, a bound that is reached, zero)
     slipping              δ_n = target,  λ_t + μ λ_n s/|s| = 0,  s = δ_t − target_t
     a cable that slips    λ = f T,  T = λ_head − Σ λ between,  f = 1 − e^(∓μθ)
+    a rod in a channel    λ = ±μ N,  N the norm of the λ of the two rows before it
 
 With B = ∂c/∂δ and E = ∂c/∂λ. At a switch, where two branches meet, the branch is the one that the projection of the
 solver takes: the derivative is then that of the step as it was computed, one-sided.
@@ -26,9 +27,9 @@ from pliant.solvers.contact import Law
 
 NONE = 1e-12
 """Force below this fraction of the largest one that counts as none."""
-_KNOWN = {int(law) for law in (Law.BILATERAL, Law.SIGNORINI, Law.COULOMB, Law.IMPOSED, Law.BOUNDED, Law.CAPSTAN)} | {
-    COMPLIANT
-}
+_KNOWN = {int(law) for law in Law} | {COMPLIANT}
+_ALIKE = (int(Law.BILATERAL), int(Law.CAPSTAN), int(Law.GUIDE))
+"""Laws of rows whose δ meets the target where they do not slip."""
 _AT_BOUND = 1e-8
 """Distance of a drop of tension from its bound, relative to the tension, below which the cable slips."""
 
@@ -50,20 +51,23 @@ def active_set(rows: Rows, lam: FloatArray, delta: FloatArray, compliance: Float
     force.
     """
     m = rows.count
-    unknown = ~np.isin(rows.law, list(_KNOWN))
-    if unknown.any():
-        raise InputError(
-            f"gradients know no law {Law(int(rows.law[np.argmax(unknown)])).name}: friction between rods and their "
-            "guides is not differentiated; set it to 0"
-        )
+    unknown = rows.law[~np.isin(rows.law, list(_KNOWN))]
+    if len(unknown):
+        raise InputError(f"gradients know no law of the code {int(unknown[0])}; remove its constraint")
     B, E = np.zeros((m, m)), np.zeros((m, m))
     slipping, by_friction = np.zeros(m, bool), np.zeros(m)
     largest = float(np.abs(lam).max(initial=0.0))
     closed = _closed(rows, lam, NONE * largest)
-    for i, f, tension in capstan_slips(rows, lam):
+    slips = capstan_slips(rows, lam)
+    for i, f, tension, _ in slips:
         head = _head(rows, i)
         B[i, i], E[i, i], E[i, head], E[i, head + 1 : i] = 1.0, 1.0, -f, f
-        by_friction[i] = tension * (1.0 - f) * np.log1p(-f)
+        by_friction[i] = tension * (1.0 - f) * np.log1p(-f) if f < 1.0 else 0.0
+    slides = channel_slips(rows, lam)
+    for i in slides:
+        pushed = np.sign(lam[i]) * lam[i - 2 : i]
+        E[i, i], E[i, i - 2 : i] = 1.0, -rows.upper[i] * pushed / np.linalg.norm(pushed)
+        by_friction[i] = -lam[i]
     known = np.diag(E).copy() != 0.0
     for i in np.flatnonzero((rows.law != Law.COULOMB) & ~known):
         B[i, i], E[i, i] = (1.0, 0.0) if closed[i] else (0.0, 1.0)
@@ -89,24 +93,46 @@ def active_set(rows: Rows, lam: FloatArray, delta: FloatArray, compliance: Float
     active = (B != 0.0).any(axis=1) | (B != 0.0).any(axis=0)
     for i in np.flatnonzero(slipping):
         active[i : i + 3] = True
-    for i, _, _ in capstan_slips(rows, lam):  # what it is a fraction of is one of its unknowns
+    for i, *_ in slips:  # what it is a fraction of is one of its unknowns
         active[_head(rows, i) : i + 1] = True
+    for i in slides:
+        active[i - 2 : i + 1] = True
     return ActiveSet(B, E, active, slipping, by_friction)
 
 
-def capstan_slips(rows: Rows, lam: FloatArray) -> list[tuple[int, float, float]]:
-    """Rows of guides in which a cable slips: their index, the fraction f of the tension before them that they take, and
-    that tension T, N. Where the cable is slack the drop is zero, whatever f is.
+class CapstanSlip(NamedTuple):
+    """A `row` of a guide in which a cable slips: the `fraction` f of the `tension` T before it, N, that it takes, and
+    whether f is the `upper` bound of the row.
     """
+
+    row: int
+    fraction: float
+    tension: float
+    upper: bool
+
+    def drop(self, rows: Rows, row: int) -> float:
+        """−f T with the f of the `row` of other rows, and the tension as it was, N."""
+        return -self.tension * float((rows.upper if self.upper else rows.lower)[row])
+
+
+def capstan_slips(rows: Rows, lam: FloatArray) -> list[CapstanSlip]:
+    """Guides in which a cable slips. Where the cable is slack the drop is zero, whatever f is."""
     made = []
     for i in np.flatnonzero(rows.law == Law.CAPSTAN):
         tension = float(lam[_head(rows, i)] - lam[_head(rows, i) + 1 : i].sum())
         bounds = float(rows.lower[i]), float(rows.upper[i])
         off = [abs(float(lam[i]) - f * tension) for f in bounds]
-        nearest = int(np.argmin(off))
+        nearest = min((0, 1), key=lambda side: (off[side], abs(bounds[side])))
         if off[nearest] <= _AT_BOUND * abs(tension):
-            made.append((int(i), bounds[nearest], tension))
+            made.append(CapstanSlip(int(i), bounds[nearest], tension, bool(nearest)))
     return made
+
+
+def channel_slips(rows: Rows, lam: FloatArray) -> list[int]:
+    """Rows of points of channels and sheaths in which a slender body slides against friction."""
+    guides = np.flatnonzero((rows.law == Law.GUIDE) & (lam != 0.0))
+    bound = rows.upper[guides] * np.hypot(lam[guides - 2], lam[guides - 1])
+    return [int(i) for i in guides[np.abs(lam[guides]) >= (1.0 - _AT_BOUND) * bound]]
 
 
 def _head(rows: Rows, i: int) -> int:
@@ -121,5 +147,5 @@ def _closed(rows: Rows, lam: FloatArray, none: float) -> BoolArray:
     """Rows (m,) without friction whose δ meets the target."""
     law, lower, upper = rows.law, rows.lower, rows.upper
     inside = (lower < upper) & (lam > lower + none) & (lam < upper - none)
-    made: BoolArray = (law == Law.BILATERAL) | (law == Law.CAPSTAN) | ((law == Law.SIGNORINI) & (lam > none))
+    made: BoolArray = np.isin(law, _ALIKE) | ((law == Law.SIGNORINI) & (lam > none))
     return np.asarray(made | ((law == Law.BOUNDED) & inside))

@@ -73,18 +73,18 @@ class StepAdjoint:
         self._geometric = stiff = self._stiffnesses()
         if self.ends is not None:
             self.H: list[Any] = [sparse.csr_matrix(h) for h in self.ends.rows.H]
+            self.G = list(self.H)
+            replace_guides(self.ends, self.G, self._volumes)
             self._turn(stiff, {} if decided is None else decided)
         self.parts: list[BodyAdjoint] = [
             self._part(k, [K for parts in stiff.values() for K in parts.get(k, [])]) for k in range(len(self.trials))
         ]
         if self.ends is None:
             return
-        self.G = list(self.H)
         if self._turning is not None:
             for k in self._volumes:
-                self.G[k] = self._turning.replaced(k, self.H[k])
+                self.G[k] = self._turning.replaced(k, self.G[k])
         self._add_small()
-        replace_guides(self.ends, self.G, [k for k in self._small if self.H[k].nnz])
         self._condense()
         self._add_start()
 
@@ -137,6 +137,12 @@ class StepAdjoint:
         """Whether the `row` of an actuator meets its command, and is not at a bound of its force."""
         assert self.ends is not None
         return bool(self.active.active[row] or self.ends.rows.law[row] == Law.IMPOSED)
+
+    def stiffened(self, constraint: Any) -> Iterator[tuple[int, FloatArray]]:
+        """K dx of bodies by index, of the stiffness K that a constraint has at the forces of the step before: none, but
+        in steps of one linear solve.
+        """
+        yield from ()
 
     def pushed_by(self, k: int, w: Sequence[FloatArray]) -> FloatArray:
         """Σ w · ∂(Hᵀλ)/∂q⁺ of all bodies by the volume k, of the shape of its dx, its constrained nodes included."""
@@ -205,7 +211,7 @@ class StepAdjoint:
             index: {k: self._product(k, parts, along[k]) for k, parts in own.items()}
             for index, own in ((index, self._of_volumes(stiff.get(index, {}))) for index in probe.open)
         }
-        turning = probe.turning(products, self.H, self._volumes)
+        turning = probe.turning(products, self.G, self._volumes)
         for index in probe.open:
             if not self.bodies.world.constraints[index].is_contact:
                 decided[index] = index not in turning
@@ -263,7 +269,7 @@ class StepAdjoint:
         rows, start = self.ends.rows, self.of_start
         slip = (rows.law == Law.COULOMB) & self.active.active
         slip[np.flatnonzero(rows.law == Law.COULOMB)[::3]] = False
-        counted = not_slipping(rows, self.ends.lam)
+        counted = not_slipping(self.ends)
         if self._turning is not None:
             if self.ends.predicted or self._follows_start(slip):
                 start.add(self._turn_by(by="start"))

@@ -13,18 +13,16 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from pliant.constraints import Rows, forces_of
-from pliant.core.errors import InputError
+from pliant.constraints import forces_of
 from pliant.core.types import BoolArray, FloatArray
-from pliant.gradients.active import capstan_slips
 from pliant.gradients.rows import EndRows
 from pliant.solvers.contact import Law
 
 
-def not_slipping(rows: Rows, lam: FloatArray) -> FloatArray:
+def not_slipping(ends: EndRows) -> FloatArray:
     """1 for rows (m,) whose δ matters, 0 for guides in which a cable slips."""
-    made = np.ones(rows.count)
-    made[[i for i, _, _ in capstan_slips(rows, lam)]] = 0.0
+    made = np.ones(ends.rows.count)
+    made[[slip.row for slip in ends.slips]] = 0.0
     return made
 
 
@@ -47,24 +45,23 @@ def by_start(ends: EndRows, known: FloatArray, volumes: Sequence[int]) -> dict[i
     return made
 
 
-def replace_guides(ends: EndRows, G: list[Any], small: Sequence[int]) -> None:
-    """Put ∂c/∂q⁺ of guides in which a cable slips into `G`, in place of ∂δ/∂q⁺; `small` are bodies by differences."""
+def replace_guides(ends: EndRows, G: list[Any], volumes: Sequence[int]) -> None:
+    """Put ∂c/∂q of guides in which a cable slips into `G` of the `volumes`, in place of ∂δ/∂q."""
     q = [trial.evaluation_point() for trial in ends.bodies.trials]
-    for i, f, tension in capstan_slips(ends.rows, ends.lam):
-        index = int(ends.owner[i])
+    keep = sparse.diags(not_slipping(ends))
+    for k in volumes if ends.slips else ():
+        G[k] = sparse.csr_matrix(keep @ G[k])
+    for row, f, tension, _ in ends.slips:
+        index = int(ends.owner[row])
         constraint: Any = ends.bodies.world.constraints[index]
-        if ends.bodies.world.reductions or any(ends.rows.H[k][i].nnz for k in small):
-            raise InputError(
-                f"friction of {constraint.name!r} in its guides on a rod, a beam, a rigid body or a reduced one is not "
-                "differentiated: set it to 0"
-            )
-        guide = i - int(np.flatnonzero(ends.owner == index)[0]) - 1
+        if not hasattr(constraint, "turn_slopes"):  # of rods alone
+            continue
+        guide = row - int(np.flatnonzero(ends.owner == index)[0]) - 1
         slope = -tension * np.sign(f) * constraint.spec.friction * (1.0 - f)
-        keep = np.ones(ends.rows.count)
-        keep[i] = 0.0
-        place = sparse.csr_matrix(([1.0], ([i], [0])), (len(keep), 1))
+        place = sparse.csr_matrix(([slope], ([row], [0])), (ends.rows.count, 1))
         for k, turned in constraint.turn_slopes(q, guide):
-            G[k] = sparse.csr_matrix(sparse.diags(keep) @ G[k] + slope * (place @ turned))
+            if k in volumes:
+                G[k] = sparse.csr_matrix(G[k] + place @ turned)
 
 
 def by_landing(ends: EndRows, active: BoolArray, known: FloatArray, k: int) -> tuple[Any, Any] | None:

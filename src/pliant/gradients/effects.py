@@ -237,8 +237,11 @@ class OfRoute(Effect):
         cable = rows.spec  # of a changed world
         points = finite_array("via_points", getattr(cable, "via_points", None), shape=(None, 3))
         super().__init__(points.shape)
-        if cable.guide_stiffness or cable.friction:
-            raise InputError(f"the route of {cable.name!r} is not differentiated: it has guide_stiffness or friction")
+        if cable.guide_stiffness:
+            raise InputError(
+                f"the route of {cable.name!r} is not differentiated: the tube of its guide_stiffness moves with it; "
+                "set that to 0, or take differences of pl.changed(world, {route: points})"
+            )
         self._step = 1e-2 * STEP * float(np.ptp(points, axis=0).max())
         self._made: list[dict[float, Any]] = []
         for place in np.ndindex(points.shape):
@@ -253,23 +256,30 @@ class OfRoute(Effect):
     def changes(self, k: int, step: StepAdjoint) -> Changes | None:
         """See `Effect.changes`."""
         assert step.ends is not None
-        if step.ends.ahead is not None:
-            raise InputError(
-                "routes of cables are not differentiated through steps of one linear solve: give the stepper a "
-                "tolerance, 1e-10"
-            )
-        row = step.info.assembly.slices[self._index].start  # type: ignore[union-attr]
-        lam, view = step.ends.lam[row], step.bodies.view()
+        own = step.info.assembly.slices[self._index]  # type: ignore[union-attr]
         sizes = step.bodies.world.sizes
         ends = np.cumsum((0, *sizes))
-        whole = np.zeros((ends[-1] + 1, len(self._made)))
-
-        def forces(made: dict[float, Any], s: float) -> FloatArray:
-            rows = made[s].rows_at(view)[0]
-            return np.concatenate([*(transposed_product(H, np.array([lam])) for H in rows.H), rows.gap])
-
+        whole = np.zeros((ends[-1] + own.stop - own.start, len(self._made)))
         for column, made in enumerate(self._made):
-            whole[:, column] = derivative(partial(forces, made), self._step)
+            whole[:, column] = derivative(partial(self._rows, step, made, own), self._step)
         gap = np.zeros((step.ends.rows.count, len(self._made)))
-        gap[row] = whole[-1]
+        gap[own] = whole[ends[-1] :]
         return Changes(slice(None), {i: whole[ends[i] : ends[i + 1]] for i in range(len(sizes))}, gap=gap)
+
+    @staticmethod
+    def _rows(step: StepAdjoint, made: dict[float, Any], own: slice, s: float) -> FloatArray:
+        """Hᵀλ of all bodies, less what the last tension adds to the forces of a step of one linear solve, and δ of the
+        rows `own` of the cable that is `made` for s.
+        """
+        assert step.ends is not None
+        ends, cable = step.ends, made[s]
+        rows = cable.rows_at(ends.bodies.view())[0]
+        pushed, gap = [transposed_product(H, ends.lam[own]) for H in rows.H], rows.gap.copy()
+        if ends.ahead is not None:
+            gap += sum(H @ dx.ravel() for H, dx in zip(rows.H, ends.ahead, strict=True))
+            for k, motion in step.stiffened(cable):
+                pushed[k] = pushed[k] - motion.ravel()
+        for slip in ends.slips:
+            if own.start <= slip.row < own.stop:
+                gap[slip.row - own.start] = slip.drop(rows, slip.row - own.start)
+        return np.concatenate([*pushed, gap])

@@ -2,7 +2,8 @@
 
 Constraints are asked for their rows again; rows are recognised by their keys. Only rows with a force or a closed gap
 matter. What moves a small body moves lever arms and turns planes of contact: Hᵀλ of all bodies and the gaps are
-differentiated by finite differences of the rows themselves.
+differentiated by finite differences of the rows themselves. A guide in which a cable slips has no equation of its δ
+but λ = f T: −f T takes the place of its gap.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from pliant.core.arrays import add_product, frozen, transposed_product
 from pliant.core.errors import InputError
 from pliant.core.immutable import evolve
 from pliant.core.types import BoolArray, FloatArray, IndexArray
+from pliant.gradients.active import CapstanSlip, capstan_slips
 from pliant.gradients.finite import derivative
 from pliant.gradients.small_body import SmallBodyAdjoint, restart_of, start_of
 from pliant.solvers.contact import Law
@@ -28,6 +30,8 @@ from pliant.stepping.bodies import StepBodies
 
 _STEP, _FINE = 1e-6, 1e-8
 """Motions of a node in a difference of rows, over the size of its body."""
+_OF_ANGLES = 1e-3
+"""Factor on steps for the angles of guides: those between two sections of a rod are small and have a kink at zero."""
 _TURNED, _KEPT = 1e-2, 1e-4
 """Change of a row, relative to its largest entry, that no last correction makes: planes are turned by 8 degrees at
 least. Of a step that kept its contacts they have to be nearer to those at its end.
@@ -59,8 +63,12 @@ class EndRows:
 
     @cached_property
     def group(self) -> IndexArray:
-        """The first row (m,) of the contact of each row: one of three where there is friction, itself elsewhere."""
+        """The first row (m,) of the contact of each row: one of three where there is friction, itself elsewhere; of the
+        guides of a cable, whose drops of tension follow all of its path, the row of its motor.
+        """
         made = np.arange(self.rows.count)
+        for row in np.flatnonzero(self.rows.law == Law.CAPSTAN):
+            made[row] = made[row - 1]
         friction = np.flatnonzero(self.rows.law == Law.COULOMB)
         made[friction] = np.repeat(friction[::3], 3)
         return made
@@ -77,6 +85,11 @@ class EndRows:
         made[self.group[self.lam != 0.0]] = True
         return np.asarray(made[self.group])
 
+    @cached_property
+    def slips(self) -> list[CapstanSlip]:
+        """Guides in which cables slip."""
+        return capstan_slips(self.rows, self.lam)
+
     @classmethod
     def of(cls, info: Any) -> EndRows | None:
         """Those of the step that `info` reports; None where the world has no constraint."""
@@ -88,6 +101,11 @@ class EndRows:
             bodies, predicted = _ended(info, still=False), True
             assembly = bodies.assembled()
             if not _same(info, assembly):
+                if info.step.kept is not None:
+                    raise InputError(
+                        f"a step took {info.iterations} linear solves, and kept its contacts from the tenth one on: "
+                        "where it ended they have other directions, so that the step has no derivative; take a smaller dt"
+                    )
                 raise InputError(
                     "contacts of a step went to and fro while it was solved, and it ended between two sets of them: "
                     "there it has no derivative; change the start or the controls a little, or take a smaller dt"
@@ -148,7 +166,7 @@ class EndRows:
         return evolve(self.bodies, start=begun, trials=mixed)
 
     def moved(self, bodies: StepBodies) -> tuple[list[FloatArray], FloatArray]:
-        """Hᵀλ of every body (unknowns,) and the gaps (m,) where the `bodies` have moved."""
+        """Hᵀλ of every body (unknowns,) and the gaps (m,) where the `bodies` have moved; of slips −f T."""
         assembly, lam, order = self._assembled(bodies, self.lam)
         gaps = np.where(order < 0, self.rows.gap, assembly.rows.gap[np.maximum(order, 0)])
         if self.ahead is not None:
@@ -156,13 +174,15 @@ class EndRows:
                 moved = np.zeros(assembly.rows.count)
                 add_product(H, dx, moved)
                 gaps = gaps + np.where(order < 0, 0.0, moved[np.maximum(order, 0)])
+        for slip in self.slips:
+            gaps[slip.row] = slip.drop(assembly.rows, int(order[slip.row]))
         return [transposed_product(H, lam) for H in assembly.rows.H], gaps
 
     def some(
         self, bodies: StepBodies, constraints: Sequence[int], picked: IndexArray
     ) -> tuple[list[sparse.csr_matrix], FloatArray]:
         """H of every body (k, unknowns) and δ (k,) of the rows `picked` (k,), which are of `constraints` alone, where
-        the `bodies` have moved.
+        the `bodies` have moved; of slips −f T.
         """
         views, known = bodies.views(0), bodies.world.constraints
         rows = joined([known[index].rows_at(views[index])[0] for index in constraints])
@@ -178,6 +198,9 @@ class EndRows:
         gap = rows.gap[order]
         if self.ahead is not None:
             gap = gap + sum(h @ dx.ravel() for h, dx in zip(H, self.ahead, strict=True))
+        for slip in self.slips:
+            for place in np.flatnonzero(picked == slip.row):
+                gap[place] = slip.drop(rows, int(order[place]))
         return H, gap
 
     def assembled(self, bodies: StepBodies, lam: FloatArray) -> tuple[Assembly, FloatArray]:
@@ -237,7 +260,10 @@ class EndRows:
         finer = _FINE / _STEP if self.predicted or (self.ahead is not None and self.may_open.any()) else 1.0
         for k in body.free:
             made[:, k] = derivative(partial(values, k), finer * body.steps[k])
-        ends = np.cumsum(sizes)
+        ends, slips = np.cumsum(sizes), [slip.row for slip in self.slips]
+        for k in body.free if slips else ():
+            drops = derivative(partial(values, k), _OF_ANGLES * body.steps[k])[ends[-1] :]
+            made[ends[-1] + np.array(slips), k] = drops[slips]
         return np.split(made[: ends[-1]], ends[:-1]), made[ends[-1] :]
 
 

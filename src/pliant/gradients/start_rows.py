@@ -20,15 +20,28 @@ class RowsOfStart:
         self.push: dict[tuple[int, int], Any] = {}
         self.gap: dict[int, Any] = {}
 
+    def push_by(self, j: int, k: int, X: Any) -> None:
+        """Add the derivative X of Hᵀλ of body j by the start of body k."""
+        known = self.push.get((j, k))
+        self.push[j, k] = X if known is None else sparse.csr_matrix(known) + sparse.csr_matrix(X)
+
+    def gap_by(self, k: int, S: Any) -> None:
+        """Add the derivative S of δ by the start of body k."""
+        self.gap[k] = S if k not in self.gap else self.gap[k] + S
+
     def add(self, turning: TurningRows) -> None:
         """Add rows that turn with volumes."""
-        self.push.update(turning.push)
-        self.gap.update(turning.gap)
+        for (j, k), X in turning.push.items():
+            self.push_by(j, k, X)
+        for k, S in turning.gap.items():
+            self.gap_by(k, S)
 
     def add_body(self, k: int, forces: Sequence[FloatArray], gaps: FloatArray) -> None:
         """Add the rows of the small body k: derivatives of Hᵀλ of all bodies, and of the gaps."""
-        self.push.update({(j, k): X for j, X in enumerate(forces) if X.any()})
-        self.gap[k] = sparse.csr_matrix(gaps)
+        for j, X in enumerate(forces):
+            if X.any():
+                self.push_by(j, k, X)
+        self.gap_by(k, sparse.csr_matrix(gaps))
 
     def pull(self, w: Sequence[FloatArray], weighed: FloatArray, into: list[FloatArray]) -> None:
         """Add the derivatives by the start of each body to `into`; `weighed` is Bᵀ ν (rows,)."""
