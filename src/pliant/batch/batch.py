@@ -133,11 +133,6 @@ class Batch(Copies, AbstractContextManager["Batch"]):
         copies that start other numbers from now on, in place of those that they had, as `pl.changed` takes them; older
         states keep theirs.
         """
-        if self._on_card:
-            raise InputError(
-                "copies on a card do not restart one by one: begin all of them with batch.states(…), or take "
-                'device="cpu"'
-            )
         token, after = self._token_of(states), self._new_token()
         changes = {} if changes is None else changes
         for copy in (*starts, *changes):

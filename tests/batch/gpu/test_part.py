@@ -124,10 +124,30 @@ def test_bad_commands_change_nothing(beam):
     np.testing.assert_array_equal(states.points(body)[1], world.initial_state().q[0])
 
 
-def test_copies_on_a_card_do_not_restart_one_by_one(batch):
-    states = batch.initial_states()
-    with pytest.raises(pl.InputError, match=r"batch.states\(…\)"):
-        batch.restarted(states, {0: states[0]})
+def test_copies_begun_again_have_their_states_and_numbers(beam):
+    """As on the processor: the others go on, and states of before keep the numbers that they had."""
+    world, vary, body, cables, floor, _ = beam
+    batch = pl.Batch(world, COUNT, vary=vary, device="jax", capacity=32)
+    before = batch.initial_states()
+    for k in range(3):
+        before, _ = EULER(batch, before, commands(cables, k, COUNT)[0])
+    young = P.Material(body, "young")
+    changes = {0: {young: 4e5, P.Friction(body, floor): 0.1}, 2: {}}
+    start = before[1]
+    states = batch.restarted(before, {0: start, 2: world.initial_state()}, changes)
+    assert young.value(batch.world_of(0)) == 4e5
+    assert young.value(batch.world_of(2)) == young.value(world)
+    np.testing.assert_array_equal(states.points(body)[0], states.points(body)[1])
+    np.testing.assert_array_equal(states.times, [before.times[1], before.times[1], 0.0])
+    np.testing.assert_allclose(states[0].lam, start.lam)
+    together, own = commands(cables, 4, COUNT)
+    for given in (states, before):
+        after, _ = EULER(batch, given, together)
+        for k, control in enumerate(own):
+            end, _ = EULER(given[k].world, given[k], control)
+            np.testing.assert_allclose(after.points(body)[k], end.q[0], atol=1e-11)
+    with pytest.raises(pl.PliantError, match="must be one of 0 … 2 that has a start"):
+        batch.restarted(before, {5: start})
 
 
 def test_a_machine_without_a_card_is_an_error(beam):

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 from pliant.batch.gpu import rod, step
 from pliant.batch.gpu.coordinates import Coordinates, OfModes, OfNodes, OfStrains
 from pliant.batch.gpu.limits import check_modes, check_nodes, check_rod, refuse
-from pliant.batch.gpu.lowering import lower_nodes, order_of
-from pliant.batch.gpu.lowering_modes import lower_modes
-from pliant.batch.gpu.lowering_rod import kinds_of, lower_rod
+from pliant.batch.gpu.lowering import lower_nodes, numbers_of_nodes, order_of
+from pliant.batch.gpu.lowering_modes import lower_modes, numbers_of_modes
+from pliant.batch.gpu.lowering_rod import kinds_of, lower_rod, numbers_of_rod
 from pliant.models.rod import RodModel
 from pliant.models.volume.model import VolumeModel
 from pliant.reduced.subspace_model import SubspaceModel
@@ -18,19 +18,29 @@ from pliant.world import World
 
 
 class Kind(NamedTuple):
-    """`check` raises an error that names what a card cannot step of a world of one such body."""
+    """`check` raises an error that names what a card cannot step of a world of one such body; `numbers` are those of
+    its arrays in which copies may differ.
+    """
 
     check: Callable[[World], None]
     lower: Callable[..., Any]
+    numbers: Callable[[World, Sequence[World]], Any]
     coordinates: Callable[[World], Coordinates]
     step: Callable[..., Any]
 
 
 _KINDS: dict[type, Kind] = {
-    VolumeModel: Kind(check_nodes, lower_nodes, lambda world: OfNodes(_body(world).rest, order_of(world)), step.step),
-    SubspaceModel: Kind(check_modes, lower_modes, lambda world: OfModes(_body(world).chart), step.step),
-    RodModel: Kind(check_rod, lower_rod, lambda world: OfStrains(_body(world).start, kinds_of(_body(world))), rod.step),
-}
+    VolumeModel: Kind(
+        check_nodes, lower_nodes, numbers_of_nodes, lambda world: OfNodes(_body(world).rest, order_of(world)), step.step
+    ),
+    SubspaceModel: Kind(
+        check_modes, lower_modes, numbers_of_modes, lambda world: OfModes(_body(world).chart), step.step
+    ),
+    RodModel: Kind(
+        check_rod, lower_rod, numbers_of_rod, lambda world: OfStrains(_body(world).start, kinds_of(_body(world))),
+        rod.step,
+    ),
+}  # fmt: skip
 
 
 def kind_of(world: World) -> Kind:

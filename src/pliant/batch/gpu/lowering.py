@@ -35,7 +35,7 @@ def lower_nodes(world: World, changed: Sequence[World], *, slots: int) -> Lowere
         elements=_elements(model, place, blocks),
         cables=_cables(model, cables, place, order, blocks),
         contacts=contacts_of(world, place, source.shape[0]),
-        numbers=numbers_of(world, changed, order),
+        numbers=_numbers_of(world, changed, order),
         source=source,
         slots=np.array(slots_of(world, slots)),
         chambers=chambers_in_nodes(world, place, len(order)),
@@ -202,7 +202,12 @@ def contacts_of(world: World, place: IndexArray, columns: int) -> Contacts:
     )  # fmt: skip
 
 
-def numbers_of(world: World, changed: Sequence[World], order: IndexArray) -> Numbers:
+def numbers_of_nodes(world: World, changed: Sequence[World]) -> Numbers:
+    """The numbers of the worlds `changed` of copies of `world`."""
+    return _numbers_of(world, changed, order_of(world))
+
+
+def _numbers_of(world: World, changed: Sequence[World], order: IndexArray) -> Numbers:
     """The numbers of all copies, once where they are the same."""
     each = each_of(world, changed)
 

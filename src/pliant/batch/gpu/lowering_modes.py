@@ -30,7 +30,7 @@ from pliant.world import World
 def lower_modes(world: World, changed: Sequence[World], *, slots: int) -> LoweredModes:
     """The arrays of `world`, with the numbers of the worlds `changed` of the copies, in the modes of `world`."""
     model: Any = world.models[0]
-    moved = model.chart.modes.reshape(len(model.rest), 3, -1)
+    moved = _motions(world)
     source, cables = dense_source(moved.shape[-1]), cables_of(world)
     contacts = contacts_of(world, np.arange(len(model.rest)), 1)
     slopes, owners = segments_of(cables, len(model.rest))
@@ -38,7 +38,7 @@ def lower_modes(world: World, changed: Sequence[World], *, slots: int) -> Lowere
         modes=_modes(world, moved[contacts.node]),
         cables=ModalCables(np.einsum("sn,nik->sik", slopes, moved), slopes @ model.rest, owners),
         contacts=contacts._replace(columns=np.arange(len(source), dtype=np.int32)),
-        numbers=_numbers(world, changed, moved),
+        numbers=_numbers_of(world, changed, moved),
         source=source,
         slots=np.array(slots_of(world, slots)),
         chambers=chambers_in_modes(world, moved),
@@ -72,7 +72,18 @@ def _modes(world: World, points: FloatArray) -> Modes:
     )
 
 
-def _numbers(world: World, changed: Sequence[World], moved: FloatArray) -> ModalNumbers:
+def _motions(world: World) -> FloatArray:
+    """Motions (n, 3, k) of the nodes in each mode."""
+    model: Any = world.models[0]
+    return np.asarray(model.chart.modes.reshape(len(model.rest), 3, -1))
+
+
+def numbers_of_modes(world: World, changed: Sequence[World]) -> ModalNumbers:
+    """The numbers of the worlds `changed` of copies of `world`."""
+    return _numbers_of(world, changed, _motions(world))
+
+
+def _numbers_of(world: World, changed: Sequence[World], moved: FloatArray) -> ModalNumbers:
     flat = moved.reshape(-1, moved.shape[-1])
     each = each_of(world, changed)
 

@@ -16,33 +16,40 @@ from pliant.world import World
 
 def lower_rod(world: World, changed: Sequence[World], *, slots: int) -> LoweredRod:
     """The arrays of `world`, with the numbers of the worlds `changed` of the copies; a rod has no contacts yet."""
-    model: Any = world.models[0]
-    stations, sections = model.stations, model.spec.sections
-    counts = np.diff(stations.first)
-    places = np.arange(counts.max()) < counts[:, None]  # of the stations; a section with fewer has some without mass
-
-    def placed(values: FloatArray) -> FloatArray:
-        made = np.zeros((*places.shape, *values.shape[1:]))
-        made[places] = values
-        return made
-
-    each, kinds = each_of(world, changed), kinds_of(model)
+    model, kinds = _rod(world), kinds_of(_rod(world))
+    sections = model.spec.sections
     return LoweredRod(
         start=model.start[4:].reshape(sections, 6),
         rest=model.rest[4:].reshape(sections, 6),
         base=model.start[1:4],
         free=~model.constrained[2:].reshape(sections, 6)[:, :kinds],
-        fraction=placed(stations.fraction),
-        numbers=RodNumbers(
-            stiffness=each(lambda one: _rod(one).stiffness.reshape(sections, 6)[:, :kinds]),
-            mu=each(lambda one: placed(_rod(one).stations.mu)),
-            forces=each(lambda one: placed(_rod(one).no_loads[0])),
-            damping=each(lambda one: [_rod(one).spec.damping.mass, _rod(one).spec.damping.stiffness]),
-            gravity=each(lambda one: one.gravity),
-        ),
+        fraction=_placed(model.stations, model.stations.fraction),
+        numbers=numbers_of_rod(world, changed),
         source=dense_source(kinds * sections),
         slots=np.array(slots_of(world, 0)),
     )
+
+
+def numbers_of_rod(world: World, changed: Sequence[World]) -> RodNumbers:
+    """The numbers of the worlds `changed` of copies of `world`."""
+    model, each = _rod(world), each_of(world, changed)
+    sections, kinds, stations = model.spec.sections, kinds_of(model), model.stations
+    return RodNumbers(
+        stiffness=each(lambda one: _rod(one).stiffness.reshape(sections, 6)[:, :kinds]),
+        mu=each(lambda one: _placed(stations, _rod(one).stations.mu)),
+        forces=each(lambda one: _placed(stations, _rod(one).no_loads[0])),
+        damping=each(lambda one: [_rod(one).spec.damping.mass, _rod(one).spec.damping.stiffness]),
+        gravity=each(lambda one: one.gravity),
+    )
+
+
+def _placed(stations: Any, values: FloatArray) -> FloatArray:
+    """Values of the stations by section (N, m, …); a section with fewer has some without mass."""
+    counts = np.diff(stations.first)
+    places = np.arange(counts.max()) < counts[:, None]
+    made = np.zeros((*places.shape, *values.shape[1:]))
+    made[places] = values
+    return made
 
 
 def kinds_of(model: Any) -> int:

@@ -18,6 +18,7 @@ from pliant.batch.gpu import step_types as types
 from pliant.batch.gpu.kinds import kind_of
 from pliant.batch.gpu.lowering_chambers import scales_of
 from pliant.batch.gpu.precision import in_double
+from pliant.batch.gpu.restart import renumbered, repeated, restarted
 from pliant.batch.part import Part, Report
 from pliant.core.errors import CapacityError, ConvergenceError, InputError, PliantError, SingularError
 from pliant.core.one_line import short
@@ -52,6 +53,7 @@ class CardPart(Part):
     ) -> None:
         self._device = _device(on_card)
         kind = kind_of(world)
+        self._kind = kind
         self.worlds = [world]
         self._count, self._capacity = len(changes), capacity
         self._dtype = np.dtype(precision)
@@ -69,7 +71,7 @@ class CardPart(Part):
             card = self._device.platform != "cpu"
             self._kernels = stages.triton(self._dtype, slots=self._slots) if card else stages.library(self._dtype)
         self._dts: dict[int, float] = {}
-        self._held_states: dict[int, tuple[Any, Any]] = {}
+        self._held_states: dict[int, tuple[Any, Any, Any]] = {}  # states, report and numbers
         self._read: dict[int, tuple[Any, Any, Any]] = {}
 
     def take_stepper(self, index: int, stepper: Any) -> None:
@@ -79,34 +81,70 @@ class CardPart(Part):
 
     def begin(self, token: int, states: Sequence[tuple[Any, ...] | None]) -> Report:
         """Hold states as number `token`: the initial ones, or the fields of given ones after their world."""
-        own, start = self._coordinates, self.worlds[0].initial_state()
-        fields = [(start.time, start.q, start.v, start.lam, start.keys) if one is None else one for one in states]
+        start = self.worlds[0].initial_state()
+        alike = start.time, start.q, start.v, start.lam, start.keys
         with self._precisely():
-            blank = stages.initial(self._lowered, self._count, self._dtype)
-            array = jnp.asarray
-            forces = np.zeros((self._count, len(self._drives)))
-            for k, (_, _, _, lam, keys, *_) in enumerate(fields):
-                known = {} if keys is None else dict(zip(np.asarray(keys).tolist(), lam, strict=True))
-                forces[k] = [known.get(drive.key, 0.0) for drive in self._drives]
-            held = blank._replace(
-                u=array(own.unknowns(np.stack([one[1][0] for one in fields])), self._dtype),
-                v=array(own.rates(np.stack([one[2][0] for one in fields])), self._dtype),
-                time=array([one[0] for one in fields], self._dtype),
-                lam=blank.lam.at[:, 3 * self._slots : 3 * self._slots + len(self._drives)].set(forces * self._scales),
-            )
-        return self._report(token, held, None)
+            held = self._states_of([alike if one is None else one for one in states])
+        return self._report(token, held, None, self._lowered)
+
+    def _states_of(self, fields: Sequence[tuple[Any, ...]]) -> types.States:
+        """The states of copies with these fields."""
+        own, array, dtype = self._coordinates, jnp.asarray, self._dtype
+        blank = stages.initial(self._lowered, len(fields), dtype)
+        forces = np.zeros((len(fields), len(self._drives)))
+        for k, (_, _, _, lam, keys, *_) in enumerate(fields):
+            known = {} if keys is None else dict(zip(np.asarray(keys).tolist(), lam, strict=True))
+            forces[k] = [known.get(drive.key, 0.0) for drive in self._drives]
+        return blank._replace(
+            u=array(own.unknowns(np.stack([one[1][0] for one in fields])), dtype),
+            v=array(own.rates(np.stack([one[2][0] for one in fields])), dtype),
+            time=array([one[0] for one in fields], dtype),
+            lam=blank.lam.at[:, 3 * self._slots : 3 * self._slots + len(self._drives)].set(forces * self._scales),
+        )
+
+    def restart(
+        self,
+        before: int,
+        after: int,
+        starts: Sequence[tuple[Any, ...] | None],
+        changes: Sequence[Mapping[Any, Any] | None],
+    ) -> Report:
+        """Hold as number `after` the states `before`, with the copies that have `starts` there; `changes` give some of
+        them other numbers from now on.
+        """
+        held, _, lowered = self._held_states[before]
+        begun = [k for k, one in enumerate(starts) if one is not None]
+        other = [k for k, one in enumerate(changes) if one is not None]
+        with self._precisely(), self._within_memory():
+            if begun:
+                copies, _ = repeated(begun)
+                fresh = self._states_of([starts[k] for k in copies])  # type: ignore[misc]
+                held = restarted(held, fresh, jnp.asarray(copies))
+            if other:
+                lowered = self._renumbered(lowered, other, [changes[k] or {} for k in other])
+                self._lowered = lowered
+        return self._report(after, held, None, lowered)
+
+    def _renumbered(self, lowered: Any, copies: Sequence[int], changes: Sequence[Mapping[Any, Any]]) -> Any:
+        """`lowered` with the numbers of some `copies` under their `changes` of the world."""
+        base = self.worlds[0]
+        worlds = [changed(base, change) if change else base for change in changes]
+        for world in worlds:
+            limits.check_same(base, world)
+        own = self._kind.numbers(base, worlds)
+        return lowered._replace(numbers=renumbered(lowered.numbers, own, copies, self._count))
 
     def step(self, index: int, before: int, after: int, controls: Any, *, keep: bool) -> Report:
         """Step every copy from the states `before` to the states `after`; a copy that fails keeps its state."""
-        held = self._held_states[before][0]
-        given = self._commands(controls)
+        held, _, lowered = self._held_states[before]  # states of before a restart have their own numbers
+        given = self._commands(controls, np.asarray(lowered.numbers.gravity, float))
         with self._precisely(), self._within_memory():
             array = jnp.asarray
             made, report = self._stepped(
-                self._lowered, self._kernels, array(self._dts[index], self._dtype), held,
+                lowered, self._kernels, array(self._dts[index], self._dtype), held,
                 types.Controls(*(array(one) for one in given)),
             )  # fmt: skip
-        return self._report(after, made, report)
+        return self._report(after, made, report, lowered)
 
     def state(self, token: int, k: int) -> tuple[Any, ...]:
         """The fields of a state after its world: tensions and pressures are the forces that a step goes on from."""
@@ -119,7 +157,7 @@ class CardPart(Part):
 
     def info(self, token: int, k: int) -> CardInfo:
         """What the step to the states `token` reported of copy k."""
-        held, report = self._held_states[token]
+        held, report, _ = self._held_states[token]
         if report is None:
             raise InputError("no step has led to these states: they have no read-outs")
         if token not in self._read:  # of all copies in one transfer
@@ -149,8 +187,8 @@ class CardPart(Part):
     def _velocities(self, v: Any) -> FloatArray:
         return self._coordinates.velocities(np.asarray(v, float))
 
-    def _report(self, token: int, held: Any, report: Any) -> Report:
-        self._held_states[token] = held, report
+    def _report(self, token: int, held: Any, report: Any, lowered: Any) -> Report:
+        self._held_states[token] = held, report, lowered
         read: Any = (  # brought here when they are asked for
             Deferred(lambda: np.asarray(held.time, float)),
             (Deferred(lambda: self._positions(held.u)),),
@@ -161,9 +199,10 @@ class CardPart(Part):
         )
         return Report(*read)
 
-    def _commands(self, controls: Any) -> tuple[FloatArray, Any, FloatArray]:
-        """Amounts (c, ·), whether by force (c, ·), and gravity (3, ·) of controls for all copies, or a list of them."""
-        base = np.asarray(self._lowered.numbers.gravity, float)
+    def _commands(self, controls: Any, base: FloatArray) -> tuple[FloatArray, Any, FloatArray]:
+        """Amounts (c, ·), whether by force (c, ·), and gravity (3, ·) of controls for all copies, or a list of them;
+        `base` is the gravity (3, ·) without one.
+        """
         if controls is None or isinstance(controls, Mapping):
             return self._command(controls or {}, base)
         if any(one is not controls[0] for one in controls):
