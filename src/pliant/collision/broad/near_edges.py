@@ -20,10 +20,10 @@ from pliant.collision.broad.lanes import (
     opposing,
     opposing_boxes,
 )
-from pliant.collision.broad.near_vertices import CHUNK
+from pliant.collision.broad.near_vertices import CHUNK, ROOM
 from pliant.collision.broad.notches import share_point
 from pliant.collision.broad.tree import LEAF, SingleArray
-from pliant.collision.closest import may_cross
+from pliant.collision.closest import may_cross, segment_parameters
 from pliant.core.kernels import inline
 from pliant.core.types import BoolArray, FloatArray, IntArray
 
@@ -39,15 +39,17 @@ def find_bent(
     same: bool,
     reach: Reach,
     margin: float,
+    ends: bool,
 ) -> IntArray:
     """Candidates (m, 2) of sharp edges of `a` with edges of `b`, from pairs of `leaves` (k, 2) with those of `a` in
     `column`. Two sharp edges make one pair: within a surface with the lower index first, between two surfaces for
-    column 0. `bends_a` and `bends_b` (e,) are the sharp edges.
+    column 0. `bends_a` and `bends_b` (e,) are the sharp edges. With `ends` edges are candidates wherever they are
+    within `margin` (m), else where the nearest points of their lines are inside both.
     """
-    room = 2 * len(leaves) + LEAF
+    room = ROOM * len(leaves) + LEAF
     while True:
         found = np.empty((room + 1, 2), np.int32)  # the last row takes what does not count
-        count = _write_bent(leaves, column, a, bends_a, b, bends_b, same, reach, margin, found)
+        count = _write_bent(leaves, column, a, bends_a, b, bends_b, same, reach, margin, ends, found)
         if count <= room:
             return found[:count]
         room = count
@@ -68,7 +70,7 @@ def find_crossing(
     """Candidates (m, 2) of smooth edges of `a` and `b`, from pairs of `leaves` (k, 2); within a surface the lower index
     is first.
     """
-    room = 2 * len(leaves) + LEAF
+    room = ROOM * len(leaves) + LEAF
     while True:
         found = np.empty((room + 1, 2), np.int32)
         count = _write_crossing(leaves, a, bends_a, b, bends_b, same, reach, smooth, margin, found)
@@ -88,6 +90,7 @@ def _write_bent(
     same: bool,
     reach: Reach,
     margin: float,
+    ends: bool,
     found: IntArray,
 ) -> int:
     """Write the candidates that `found` has room for, and return how many there are."""
@@ -122,7 +125,7 @@ def _write_bent(
                 t = order[hits[m, 2] + LOWEST[bits]]
                 bits &= bits - 1
                 shared = same and share_point(triangles, own, t)
-                if shared and not (notched[own] and notched[t]):
+                if shared and (own == t or not (notched[own] and notched[t])):
                     continue
                 for other in range(3):
                     f = sides[t, other]
@@ -133,6 +136,10 @@ def _write_bent(
             e, f = pairs[m, 0], pairs[m, 1]
             at = min(count, room)
             found[at, 0], found[at, 1] = (f, e) if column == 1 or (same and f < e) else (e, f)
+            if ends:
+                _, _, squared, _ = segment_parameters(x, edges_a[e, 0], edges_a[e, 1], y, edges_b[f, 0], edges_b[f, 1])
+                count += squared <= margin * margin
+                continue
             count += may_cross(x, edges_a[e, 0], edges_a[e, 1], y, edges_b[f, 0], edges_b[f, 1], margin)
     return count
 

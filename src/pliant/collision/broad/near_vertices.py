@@ -16,6 +16,8 @@ from pliant.core.types import IntArray
 
 CHUNK = 32
 """Pairs of leaves per pass: the lists of one pass fit into the cache."""
+ROOM = 16
+"""Candidates per pair of leaves for which there is room at first; a search that finds more is repeated."""
 
 
 @inline
@@ -23,7 +25,7 @@ def find_vertices(leaves: IntArray, column: int, a: Features, b: Features, same:
     """Candidates (m, 2) of vertices of `a` and faces of `b`, from pairs of `leaves` (k, 2) with the leaves of `a` in
     `column`.
     """
-    room = 2 * len(leaves) + LEAF
+    room = ROOM * len(leaves) + LEAF
     while True:
         found = np.empty((room, 2), np.int32)
         count = _write_vertices(leaves, column, a, b, same, reach, found)
