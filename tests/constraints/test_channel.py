@@ -199,6 +199,7 @@ def test_a_channel_survives_saving(tmp_path):
     [
         (POINTS, {"end": 0.12}, "is longer or shorter than its channel"),
         (POINTS, {"friction": -1.0}, "friction of 'channel'"),
+        (POINTS, {"reach": -1e-3}, "reach of 'channel'"),
         (np.add(POINTS, [0, 0.003, 0]), {}, "from the last point of 'channel'"),
         (np.add(POINTS, [0, 0.003, 0]), {"fixed_end": False}, r"point \d+ of 'channel' is 3 mm from the axis"),
         (np.add(POINTS, [0, 0.003, 0]), {"end": 0.004, "fixed_end": False}, r"point \d+ of 'channel'"),

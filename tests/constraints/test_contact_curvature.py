@@ -7,7 +7,7 @@ import pytest
 
 import pliant as pl
 from pliant.collision import ContactKind
-from pliant.constraints.contact_curvature import curvature_of
+from pliant.constraints.contact_curvature import _curvature_of_solid, curvature_of
 from pliant.constraints.kept_contacts import KeptContacts, with_kept
 from pliant.core.arrays import transposed_product
 from pliant.models.scheme import static_scheme
@@ -124,3 +124,29 @@ def test_a_facet_across_a_concave_edge_stays_beside_the_nearest_one():
     assert len(normals) == 2
     assert normals[0, 0] * normals[1, 0] < 0.0  # one facet on either side
     assert len(np.unique(both.key)) == both.count
+
+
+def test_the_curvature_of_a_solid_is_that_of_its_level_sets_and_none_at_an_edge():
+    """(1 − n nᵀ)/r around a sphere, 1/r around a cylinder; none where that is flat or bends sharply."""
+    scene = pl.Scene()
+    body = scene.add(pl.Volume(pl.mesh.box((0.06, 0.06, 0.02), (3, 3, 1)), SOFT))
+    ball = scene.add(pl.Obstacle.sphere(center=(0.5, 0.0, 0.0), radius=0.1))
+    drum = scene.add(pl.Obstacle.cylinder(start=(-0.5, 0.0, -0.1), end=(-0.5, 0.0, 0.1), radius=0.1))
+    for thing in (ball, drum):
+        scene.collide(body, thing)
+    world = scene.compile()
+    view = StepBodies.begin(world, world.initial_state(), static_scheme(0.0), world.controls(None)).view()
+    pairs = {pair.b.handle: pair for pair in world.constraints}
+    rng = np.random.default_rng(0)
+    away = rng.normal(size=(10, 3))
+    away /= np.linalg.norm(away, axis=1)[:, None]
+    r = rng.uniform(0.1, 0.2, size=10)
+    C = _curvature_of_solid(pairs[ball], view, (0.5, 0.0, 0.0) + r[:, None] * away)
+    expected = (np.eye(3) - away[:, :, None] * away[:, None, :]) / r[:, None, None]
+    np.testing.assert_allclose(C, expected, atol=1e-3 / 0.1)
+    np.testing.assert_allclose(C, C.transpose(0, 2, 1), atol=0.0)
+    around = _curvature_of_solid(pairs[drum], view, np.array([[-0.5, 0.12, 0.02]]))
+    np.testing.assert_allclose(around[0], np.diag([1.0 / 0.12, 0.0, 0.0]), atol=1e-3 / 0.1)
+    points = np.array([[-0.45, 0.03, 0.11], [-0.5, 0.1, 0.1], [-0.4, 0.0, -0.1]])
+    np.testing.assert_allclose(_curvature_of_solid(pairs[drum], view, points), 0.0, atol=1e-6)
+    assert _curvature_of_solid(pairs[drum], view, np.zeros((0, 3))).shape == (0, 3, 3)
