@@ -4,9 +4,9 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from scipy import sparse
 
 import pliant as pl
+from adjoint_checks import check_adjoint
 from pliant.core.immutable import evolve
 from pliant.materials import Tangent
 from pliant.models.scheme import damped_schemes, euler_scheme, midpoint_scheme
@@ -17,7 +17,6 @@ WARPED = pl.materials.Corotated(young=1e5, poisson=0.4, density=1e3)
 SCHEMES = {
     "euler": euler_scheme(0.01), "midpoint": midpoint_scheme(0.01), "first of two": damped_schemes(0.02, 0.3)[0]
 }  # fmt: skip
-H = 1e-7
 
 
 def step_of(material, scheme, *, free=False, damping=(2.0, 0.01)):
@@ -39,56 +38,9 @@ def step_of(material, scheme, *, free=False, damping=(2.0, 0.01)):
         state = evolve(world.initial_state(), q=(q,), v=(v,))
         return StepBodies.begin(world, state, scheme, world.controls(None)).trials[0].at(end - q)
 
-    return SimpleNamespace(model=model, loose=loose, q=q, v=v, end=end, trial=trial, rng=rng)
-
-
-def check(step, adjoint, residual, *, rest=True):
-    """`residual(q, v, end)` is −R: its changes by the start and the end are those of `adjoint`, and transposed."""
-    q, v, end, loose = step.q, step.v, step.end, step.loose
-    dq, dv, de, w = (step.rng.normal(size=q.shape) * loose for _ in range(4))
-
-    def slope(by_q, by_v, by_end):
-        ahead, back = (residual(q + s * by_q, v + s * by_v, end + s * by_end) for s in (H, -H))
-        return loose * (ahead - back) / (2.0 * H)
-
-    zero = np.zeros_like(q)
-    by_start, by_end = slope(dq, dv, zero), slope(zero, zero, de)
-    columns = [np.stack([each.ravel(), zero.ravel()], axis=1) for each in (dq, dv)]
-    started = adjoint.started(*columns)
-    size = np.abs(by_start).max()
-    np.testing.assert_allclose(loose * started[:, 0].reshape(q.shape), by_start, atol=1e-6 * size)
-    np.testing.assert_array_equal(started[:, 1], 0.0)
-    to_q, to_v = adjoint.start(w)
-    assert (to_q * dq).sum() == pytest.approx((w * slope(dq, zero, zero)).sum(), rel=1e-5, abs=1e-6 * size)
-    assert (to_v * dv).sum() == pytest.approx((w * slope(zero, dv, zero)).sum(), rel=1e-5, abs=1e-8 * size)
-    beside = adjoint.rest_along(de)
-    force = -by_end - (0.0 if beside is None else beside)
-    np.testing.assert_allclose(adjoint.solve(force), de, atol=1e-6 * np.abs(de).max())
-    transposed = adjoint.rest(w)
-    if transposed is not None:
-        assert (transposed * de).sum() == pytest.approx((w * beside).sum(), rel=1e-9)
-    rows = sparse.csr_matrix(np.stack([w.ravel(), force.ravel()]))
-    np.testing.assert_allclose(adjoint.solve_rows(rows)[:, 1], de.ravel(), atol=1e-6 * np.abs(de).max())
-    np.testing.assert_allclose(adjoint.solve_columns(rows.T.toarray()), adjoint.solve_rows(rows), rtol=1e-12)
-    check_velocity(step, adjoint)
-    adjoint.release()
-
-
-def check_velocity(step, adjoint):
-    """Velocities at the end follow the end and the start as differences of them say, and transposed."""
-    zero = np.zeros_like(step.q)
-    dq, dv, de, g = (step.rng.normal(size=step.q.shape) * step.loose for _ in range(4))
-    pulled = adjoint.velocity(g)
-    ways = np.stack([zero.ravel(), de.ravel()], axis=1), np.stack([dq.ravel(), zero.ravel()], axis=1)
-    ended = adjoint.ended(*ways, np.stack([dv.ravel(), zero.ravel()], axis=1))
-    for k, (e, b, c) in enumerate(((zero, dq, dv), (de, zero, zero))):
-        ahead, back = (step.trial(step.q + s * b, step.v + s * c, step.end + s * e).velocities() for s in (H, -H))
-        change = (ahead - back) / (2.0 * H)
-        size = np.abs(change).max()
-        np.testing.assert_allclose(ended[:, k].reshape(zero.shape), change, atol=1e-6 * size)
-        total = sum((each * way).sum() for each, way in zip(pulled[:3], (e, b, c), strict=True))
-        assert total == pytest.approx((g * change).sum(), rel=1e-5, abs=1e-6 * size)
-    assert not any(np.any(each) for each in adjoint.velocity(zero)[:3])
+    return SimpleNamespace(
+        q=q, v=v, end=end, trial=trial, motion=lambda rng: rng.normal(size=q.shape) * loose, loose=loose
+    )
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
@@ -97,9 +49,9 @@ def test_it_is_the_derivative_of_the_residual(scheme, damping):
     step = step_of(NEO, SCHEMES[scheme], damping=damping)
 
     def residual(q, v, end):
-        return step.trial(q, v, end).linearize(Tangent.EXACT)[1].r
+        return step.loose * step.trial(q, v, end).linearize(Tangent.EXACT)[1].r
 
-    check(step, step.trial(step.q, step.v, step.end).adjoint([]), residual)
+    check_adjoint(step, step.trial(step.q, step.v, step.end).adjoint([]), residual)
 
 
 @pytest.mark.parametrize("material", [NEO, WARPED])
@@ -110,9 +62,9 @@ def test_that_of_one_linear_solve_is_the_derivative_of_its_equation(material, da
 
     def residual(q, v, end):
         system, found = step.trial(q, v, q).linearize(Tangent.WARPED)
-        return found.r - system.product(end - q)
+        return step.loose * (found.r - system.product(end - q))
 
-    check(step, step.trial(step.q, step.v, step.end).linear_adjoint(lambda q: []), residual)
+    check_adjoint(step, step.trial(step.q, step.v, step.end).linear_adjoint(lambda q: []), residual)
 
 
 def test_a_body_that_turns_by_itself_has_the_derivative_of_its_rotation():
@@ -121,6 +73,24 @@ def test_a_body_that_turns_by_itself_has_the_derivative_of_its_rotation():
     assert trial.turning is not None
 
     def residual(q, v, end):
-        return step.trial(q, v, end).linearize(Tangent.EXACT)[1].r
+        return step.loose * step.trial(q, v, end).linearize(Tangent.EXACT)[1].r
 
-    check(step, trial.adjoint([]), residual)
+    check_adjoint(step, trial.adjoint([]), residual)
+
+
+def test_the_second_part_of_a_step_begins_where_its_lag_says():
+    """x = q − κ dx₁ + θ dx, and v⁺ = v + (dx/h − v + κ (v − v₀))/θ."""
+    first, second = damped_schemes(0.02, 0.3)
+    scene = pl.Scene()
+    scene.add(pl.Volume(pl.mesh.box((0.04, 0.02, 0.02), (2, 1, 1)), NEO))
+    world, rng = scene.compile(), np.random.default_rng(2)
+    q0, v0, dx1, v, dx = 1e-3 * rng.normal(size=(5, 12, 3))
+    q0 = q0 + world.models[0].rest
+    begun = evolve(world.initial_state(), q=(q0,), v=(v0,))
+    part = StepBodies.begin(world, begun, first, world.controls(None)).moved([dx1], 1.0)
+    between = evolve(begun, q=(q0 + dx1,), v=(v,))
+    trial = StepBodies.begin(world, between, second, world.controls(None), first=part).trials[0].at(dx)
+    kappa, theta = second.lag, second.theta
+    assert kappa != 0.0
+    np.testing.assert_allclose(trial.evaluation_point(), q0 + dx1 - kappa * dx1 + theta * dx, atol=1e-12)
+    np.testing.assert_allclose(trial.velocities(), v + (dx / second.dt - v + kappa * (v - v0)) / theta, atol=1e-9)
