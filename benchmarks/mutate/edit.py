@@ -27,6 +27,9 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "sweep": ("sweep/",),
     "reduction": ("reduction/", "reduced/"),
     "viewer": ("viewer/inputs.py", "viewer/panel.py", "viewer/simulation.py", "viewer/dragging.py", "viewer/driver.py"),
+    "gym": ("gym/",),
+    "estimation": ("estimation/",),
+    "identification": ("identification/",),
     "units": ("core/units.py", "core/checks.py", "core/arrays.py", "mesh/curved.py", "mesh/mesh.py"),
 }
 """Files of `src/pliant` in which mutations are drawn, by the room of the table."""

@@ -209,3 +209,14 @@ def test_its_bodies_come_first():
     body = pl.Volume(MESH, RUBBER, name="alone")
     with pytest.raises(InputError, match="add the body 'alone' to the scene before its Facing"):
         pl.Scene().add(pl.Facing(body, body, POINTS, TOP, HALVES))
+
+
+def test_a_contact_lies_on_both_sides_of_its_gap():
+    """point_a − point_b is the gap along the normal, and point_b lies in the triangle that it names."""
+    world, _, pair = stack(gap=3e-4)
+    contacts = pair.contact_set(view_of(world, world.initial_state().q), None)
+    assert contacts.count == len(POINTS)
+    np.testing.assert_allclose(contacts.point_a - contacts.point_b, contacts.gap[:, None] * contacts.normal, atol=1e-15)
+    np.testing.assert_allclose(contacts.point_b[:, 2], 0.04, atol=1e-12)
+    np.testing.assert_allclose(contacts.gap, 3e-4, atol=1e-12)
+    assert pair.name == pair.spec.name == "facing"

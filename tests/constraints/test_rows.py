@@ -172,3 +172,14 @@ def test_joined_bodies_fall_together_and_stay_joined():
     expected = before + total * count * dt * np.array([0, 0, -9.81])
     np.testing.assert_allclose(momentum(state), expected, atol=1e-8)
     assert np.linalg.norm(info.lam) > 1e-3
+
+
+def test_imposed_rows_have_no_forces_and_no_bounds():
+    rows = Rows.imposed([sparse.csr_matrix((3, 6))], np.arange(3.0))
+    assert rows.count == 3
+    assert (rows.law == RowLaw.IMPOSED).all()
+    assert (rows.lower == -np.inf).all()
+    assert (rows.upper == np.inf).all()
+    assert not rows.target.any()
+    assert not rows.mu.any()
+    assert (rows.key == -1).all()

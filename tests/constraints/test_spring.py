@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import pliant as pl
+from pliant.constraints import RowView
 
 
 def sprung(**options):
@@ -46,3 +47,33 @@ def test_a_dashpot_takes_energy(options):
     speeds = [v[0, 0] for v in after.v]
     assert speeds[1] - speeds[0] == pytest.approx(0.2 / (1.0 + 3.0 * 0.01 / 0.1), rel=1e-6)
     assert sum(speeds) == pytest.approx(0.0, abs=1e-12)
+
+
+@pytest.mark.parametrize("options", [{}, {"rest_length": "initial"}])
+@pytest.mark.parametrize("count", [1, 3])
+def test_dashpots_follow_the_start_of_the_step(options, count):
+    """δ at a fixed end by the start, against differences, of one spring and of several in a row."""
+    scene, rng = pl.Scene(), np.random.default_rng(count)
+    balls = [scene.add(pl.RigidBody.sphere(radius=0.05, mass=0.2, position=(x, 0, 0))) for x in (0.0, 0.3)]
+    ends = [0.02 * rng.normal(size=(count, 3)) + (x, 0, 0) for x in (0.0, 0.3)]
+    scene.add(pl.Spring(*balls, *ends, stiffness=50.0, damping=3.0, **options))
+    world = scene.compile()
+    (spring,) = world.constraints
+    start = [x.copy() for x in world.initial_state().q]
+    end = [x.copy() for x in start]
+    end[0][0] += (0.003, -0.004, 0.001)
+    end[1][0] += (-0.002, 0.001, 0.005)
+
+    def delta(start):
+        view = RowView.of(world.models, end, start=start, time=0.01, dt=0.01)
+        return spring.rows_at(view)[0].gap, spring.by_start(view)
+
+    _, slopes = delta(start)
+    for k in (0, 1):
+        for axis in range(3):
+            ahead, back = ([x.copy() for x in start] for _ in range(2))
+            ahead[k][0, axis] += 1e-7
+            back[k][0, axis] -= 1e-7
+            change = (delta(ahead)[0] - delta(back)[0]) / 2e-7
+            column = slopes[k].toarray()[:, axis]
+            np.testing.assert_allclose(column, change, atol=1e-5 * max(np.abs(change).max(), 1.0))
