@@ -5,10 +5,12 @@ import pytest
 from scipy import sparse
 
 import pliant as pl
+from pliant.constraints.coupling import couple, with_couplings
 from pliant.constraints.rows import RowLaw, Rows
 from pliant.control import kinematics, point_compliance, point_stiffness, reachable_set
-from pliant.control.kinematics import holds, origin
+from pliant.control.kinematics import _unsprung, holds, origin
 from pliant.core.errors import InputError
+from pliant.solvers.linear import DenseFactor
 
 MESH = pl.mesh.box((0.2, 0.03, 0.03), (10, 2, 2))
 RUBBER = pl.materials.Corotated(young=2e5, poisson=0.3, density=1e3)
@@ -245,3 +247,16 @@ def test_a_rod_whose_base_is_held_bends_as_a_cantilever(base, driven):
     across = length**3 / (3.0 * young * np.pi * 16e-12 / 4.0)
     # piecewise constant strain: 1 / (4 · 8²) less
     np.testing.assert_allclose(C, np.diag([0.0, across, across]), atol=5e-3 * across)
+
+
+@pytest.mark.parametrize("spring", [1e-3, 1.0, 1e3])
+def test_a_spring_that_made_a_factor_possible_is_taken_away_again(spring):
+    """W of A, from the factor of A with a spring at one unknown; A alone is indefinite."""
+    rng = np.random.default_rng(0)
+    matrices = [np.diag([3.0, 2.0, -1e-4, 5.0]), np.diag([1.0, 2.0])]
+    rows = [rng.normal(size=(3, 4)), rng.normal(size=(3, 2))]
+    sprung = [matrices[0] + spring * np.outer(np.eye(4)[2], np.eye(4)[2]), matrices[1]]
+    removed = _unsprung(0, 2, spring, [4, 2])
+    W = with_couplings([sparse.csr_matrix(h) for h in rows], [DenseFactor(A) for A in sprung], [removed])
+    expected = sum(h @ np.linalg.solve(A, h.T) for h, A in zip(rows, matrices, strict=True))
+    np.testing.assert_allclose(couple(W, [removed]), expected, rtol=1e-6)

@@ -87,3 +87,20 @@ def test_bad_directions_and_foreign_supports_are_named():
     step = pl.QuasiStatic(newton_iterations=1, solver=pl.Inverse([tip], [foreign]))
     with pytest.raises(pl.InputError, match="the support of 'rail' is not in this world"):
         step(world, world.initial_state(), {tip: TIP})
+
+
+@pytest.mark.parametrize("iterations", [1, 3])
+@pytest.mark.parametrize(("direction", "axes"), [((1, 2, 2), "xyz"), ((0, 3, -4), "yz"), ((0, 0, -1), "z")])
+def test_what_it_says_of_the_base_is_where_the_base_is(direction, axes, iterations):
+    """After each solve of a step, and as the controls that a step without inverse takes instead."""
+    world, body, base = platform(direction, axes)
+    d = np.array(direction) / np.linalg.norm(direction)
+    tip = pl.Effector(body, END)
+    step = pl.QuasiStatic(newton_iterations=iterations, solver=pl.Inverse([tip], [base], energy_weight=0.0))
+    state = world.initial_state()
+    for s in (0.004, -0.003):
+        state, info = step(world, state, {tip: np.array(END) + s * d})
+        moved = np.array(info.inverse.commands(None, info)[base.support].value)
+        assert moved.shape == (len(axes),)
+        own = ["xyz".index(axis) for axis in axes]
+        np.testing.assert_allclose(moved, state.displacements(body)[0][own], atol=1e-9)
