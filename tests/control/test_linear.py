@@ -8,6 +8,7 @@ import pytest
 import pliant as pl
 from pliant.control.linear import _labels
 from pliant.control.linearization import Linearization
+from pliant.core.immutable import evolve
 
 control = pytest.importorskip("control")
 DAMPING = pl.Rayleigh(mass=0.3, stiffness=2e-3)
@@ -200,3 +201,17 @@ def test_a_spring_at_the_tip_adds_its_stiffness_to_the_lowest_mode():
         if shape is None:
             shape = about.seen @ modes[:, 0]
     assert squares[1] - squares[0] == pytest.approx(0.05 * shape @ shape, rel=0.02)
+
+
+def test_what_is_no_equilibrium_is_refused():
+    """A body that moves, one that was displaced; an equilibrium is taken."""
+    world, body, cable = one()
+    rest = world.initial_state()
+    moving = evolve(rest, v=(rest.v[0] + 1e-3 * ~world.models[0].constrained,))
+    with pytest.raises(pl.InputError, match="the bodies move"):
+        Linearization.of(world, moving, [cable], [tip(body)], None)
+    displaced = evolve(rest, q=(rest.q[0] + 1e-4 * np.sin(1e3 * rest.q[0]) * ~world.models[0].constrained,))
+    with pytest.raises(pl.InputError, match="are not balanced"):
+        Linearization.of(world, displaced, [cable], [tip(body)], None)
+    pulled, _ = pl.QuasiStatic(tolerance=1e-9)(world, rest, {cable: pl.Force(1.0)})
+    Linearization.of(world, pulled, [cable], [tip(body)], {cable: pl.Force(1.0)})

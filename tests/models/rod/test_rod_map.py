@@ -1,5 +1,7 @@
 """Points on rods: where they ride, `pull` as the derivative, the Jacobian's own derivative, projections."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -221,3 +223,19 @@ def test_the_stiffness_of_multipliers_is_the_second_derivative_of_what_they_mult
         values = [value(k * size * x) for k in (-2, -1, 0, 1, 2)]
         second = np.dot([-1.0, 16.0, -30.0, 16.0, -1.0], values) / (12.0 * size**2)
         assert a[model.active] @ K @ a[model.active] == pytest.approx(-second, rel=1e-5, abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("section", np.zeros(6, np.int64)), ("section", np.full(6, 4, np.int32)), ("section", np.full(6, -1, np.int32)),
+        ("fraction", np.zeros(5)), ("offset", np.zeros((6, 2))), ("offset", np.zeros((5, 3))),
+        ("lengths", np.zeros((4, 1))), ("kinds", np.full(6, 6, np.int32)), ("basis", np.eye(2)),
+    ],
+)  # fmt: skip
+def test_maps_whose_arrays_do_not_belong_together_are_refused(places, bent, name, value):
+    places.check(bent.shape)
+    with pytest.raises(pl.InputError):
+        replace(places, **{name: value}).check(bent.shape)
+    with pytest.raises(pl.InputError, match="do not belong to positions"):
+        places.check((5, 3))

@@ -19,12 +19,15 @@ SCHEMES = {
 }  # fmt: skip
 
 
-def step_of(material, scheme, *, free=False, damping=(2.0, 0.01)):
+def step_of(material, scheme, *, free=False, damping=(2.0, 0.01), fibre=False):
     """A bent beam of twelve nodes in motion: its model, a start and an end, and trials of the step between any."""
     scene, rng = pl.Scene(), np.random.default_rng(1)
     options = {} if free else {"clamp": pl.regions.plane(axis="x", at=0.0)}
     mesh = pl.mesh.box((0.04, 0.02, 0.02), (2, 1, 1))
-    scene.add(pl.Volume(mesh, material, damping=pl.Rayleigh(mass=damping[0], stiffness=damping[1]), **options))
+    damped = pl.Rayleigh(mass=damping[0], stiffness=damping[1])
+    body = scene.add(pl.Volume(mesh, material, damping=damped, **options))
+    if fibre:
+        scene.add(pl.Fibre(body, [(0.001, 0.01, 0.005), (0.02, 0.011, 0.007), (0.038, 0.01, 0.005)], stiffness=50.0))
     world = scene.compile()
     (model,) = world.models
     loose = ~model.constrained
@@ -45,8 +48,9 @@ def step_of(material, scheme, *, free=False, damping=(2.0, 0.01)):
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("damping", [(2.0, 0.01), (0.0, 0.0)])
-def test_it_is_the_derivative_of_the_residual(scheme, damping):
-    step = step_of(NEO, SCHEMES[scheme], damping=damping)
+@pytest.mark.parametrize("fibre", [False, True])
+def test_it_is_the_derivative_of_the_residual(scheme, damping, fibre):
+    step = step_of(NEO, SCHEMES[scheme], damping=damping, fibre=fibre)
 
     def residual(q, v, end):
         return step.loose * step.trial(q, v, end).linearize(Tangent.EXACT)[1].r
@@ -56,9 +60,10 @@ def test_it_is_the_derivative_of_the_residual(scheme, damping):
 
 @pytest.mark.parametrize("material", [NEO, WARPED])
 @pytest.mark.parametrize("damping", [(2.0, 0.01), (0.0, 0.0)])
-def test_that_of_one_linear_solve_is_the_derivative_of_its_equation(material, damping):
+@pytest.mark.parametrize("fibre", [False, True])
+def test_that_of_one_linear_solve_is_the_derivative_of_its_equation(material, damping, fibre):
     """A(q) dx = r(q, v), both of the start of the step."""
-    step = step_of(material, SCHEMES["euler"], damping=damping)
+    step = step_of(material, SCHEMES["euler"], damping=damping, fibre=fibre)
 
     def residual(q, v, end):
         system, found = step.trial(q, v, q).linearize(Tangent.WARPED)

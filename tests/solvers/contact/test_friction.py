@@ -234,3 +234,17 @@ def test_bad_input(change: dict, text: str) -> None:
     W, q, mu = given.pop("W"), given.pop("q"), given.pop("mu")
     with pytest.raises(pl.InputError, match=text):
         friction(W, q, mu, **given)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_planar_contacts_begin_from_a_previous_solution(pile, seed: int) -> None:
+    """The forces of before are the answer at once, those of others lead to the same slips."""
+    W, q = pile(4, 6, seed=seed)
+    rows = (3 * np.arange(6)[:, None] + np.arange(2)).ravel()
+    W, q = W[np.ix_(rows, rows)], q[rows]
+    cold = friction(W, q, 0.4, dim=2)
+    warm = friction(W, q, 0.4, dim=2, warm=cold.solution)
+    assert warm.iterations <= cold.iterations
+    np.testing.assert_allclose(warm.solution, cold.solution, atol=1e-6 * np.abs(cold.solution).max())
+    other = friction(W, q, 0.4, dim=2, warm=np.ones(12))
+    assert_coulomb(W, q, 0.4, other.solution, dim=2)
