@@ -220,3 +220,12 @@ def test_a_contact_lies_on_both_sides_of_its_gap():
     np.testing.assert_allclose(contacts.point_b[:, 2], 0.04, atol=1e-12)
     np.testing.assert_allclose(contacts.gap, 3e-4, atol=1e-12)
     assert pair.name == pair.spec.name == "facing"
+
+
+def test_a_step_without_points_outruns_nothing():
+    """0 m where there is no memory, or where nothing came from beyond the margin."""
+    world, _, pair = stack(gap=3e-4)
+    view = view_of(world, world.initial_state().q, dt=0.01)
+    _, memory = pair.rows_at(view)
+    assert pair.outrun(view, memory) == 0.0
+    assert [pair.connects(k) for k in range(len(world.models))] == [True] * len(world.models)

@@ -77,3 +77,13 @@ def test_dashpots_follow_the_start_of_the_step(options, count):
             change = (delta(ahead)[0] - delta(back)[0]) / 2e-7
             column = slopes[k].toarray()[:, axis]
             np.testing.assert_allclose(column, change, atol=1e-5 * max(np.abs(change).max(), 1.0))
+
+
+def test_a_spring_connects_the_bodies_at_its_ends():
+    scene = pl.Scene()
+    balls = [scene.add(pl.RigidBody.sphere(radius=0.01, mass=0.2, position=(x, 0, 0))) for x in (0.0, 0.1, 0.2)]
+    scene.add(pl.Spring(balls[0], balls[2], (0, 0, 0), (0.2, 0, 0), stiffness=1.0))
+    scene.add(pl.Spring(balls[1], None, (0.1, 0, 0), (0.1, 0, 1.0), stiffness=1.0))
+    first, second = scene.compile().constraints
+    assert [first.connects(k) for k in range(3)] == [True, False, True]
+    assert [second.connects(k) for k in range(3)] == [False, True, False]

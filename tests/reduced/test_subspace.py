@@ -13,6 +13,7 @@ from pliant.models.scheme import euler_scheme
 from pliant.reduced import Subspace
 from pliant.reduced.chart import rigid_motions
 from pliant.reduced.strain_modes import StrainModes
+from pliant.reduced.subspace_model import _orthonormal
 from pliant.solvers.linear import BlockMatrix
 from pliant.world.reduced import reduced
 
@@ -353,3 +354,20 @@ def test_half_held_and_small_strain_bodies_are_refused():
     loose, _, _ = bar("linear", held=False)
     with pytest.raises(pl.InputError, match="has no rotation"):
         reduced(loose, [everything(loose)])
+
+
+def test_modes_of_any_length_span_what_they_span():
+    """Modes of 1e-8 and of 1e6 beside each other: orthonormal in the masses, and the same space."""
+    world, _, _ = bar()
+    (model,) = world.models
+    modes = bends(world)
+    sizes = np.array([1e-8, 1.0, 1e6])
+    plain, scaled = (_orthonormal(model, modes * each) for each in (np.ones(3), sizes))
+    weight = np.repeat(np.abs(model.mass.nodal), 3)[:, None]
+    for found in (plain, scaled):
+        np.testing.assert_allclose(found.T @ (weight * found), np.eye(3), atol=1e-9)
+    np.testing.assert_allclose(
+        scaled, plain * np.sign((scaled * weight * plain).sum(axis=0)), atol=1e-7 * np.abs(plain).max()
+    )
+    with pytest.raises(pl.InputError, match="linearly dependent"):
+        _orthonormal(model, np.column_stack([modes, 1e6 * modes[:, 0]]))

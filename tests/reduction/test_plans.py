@@ -164,6 +164,18 @@ def test_symmetric_snapshots_are_made_without_simulation():
     np.testing.assert_array_equal(pl.reduction.with_symmetric_forces(S, [mirror]), np.hstack([S, S[mirror.points]]))
     moved = points[None] + [0.0, 0.3, 0.1]
     np.testing.assert_allclose(mirror.positions(moved)[0], points + np.array([0.0, -0.3, 0.1]), atol=1e-15)
+    away = points + np.array([0.0, 0.75, 2.0])  # about another plane: x → matrix x + offset
+    about = {"offset": [0.0, 1.5, 0.0], "actuators": [1, 0]}
+    assert pl.reduction.Symmetry.of_points(away, np.diag([1.0, -1.0, 1.0]), **about).points.tolist() == [
+        2,
+        1,
+        0,
+        5,
+        4,
+        3,
+    ]
+    with pytest.raises(pl.InputError, match="not symmetric"):
+        pl.reduction.Symmetry.of_points(away, np.diag([1.0, -1.0, 1.0]), offset=[0.0, -1.5, 0.0], actuators=[1, 0])
     with pytest.raises(pl.InputError, match="not symmetric"):
         pl.reduction.Symmetry.of_points(points[:5], np.diag([1.0, -1.0, 1.0]), actuators=[0])
     with pytest.raises(pl.InputError, match="transpose"):

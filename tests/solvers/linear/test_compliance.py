@@ -4,6 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
+from pliant.core.arrays import frozen
 from pliant.core.errors import InputError
 from pliant.solvers.linear import analyze
 
@@ -64,3 +65,26 @@ def test_wrong_width_is_refused(grid):
     """H needs one column per scalar unknown of the body."""
     with pytest.raises(InputError, match="630 columns"):
         analyze(grid.pattern).factorize(grid.matrix.values).compliance(sparse.csr_matrix((4, 629)))
+
+
+@pytest.mark.parametrize("alone", [True, False])
+@pytest.mark.parametrize("empty", [(), (0,), (3, 4), (29,)])
+def test_rows_are_added_where_they_stand_whether_some_are_empty_or_not(grid, make_rows, alone, empty):
+    """Empty rows among others; W and δ hold the values of other bodies, W none where the body is alone."""
+    factor = analyze(grid.pattern, coordinates=grid.coordinates).factorize(grid.matrix.values)
+    H = make_rows(30, 630).tolil()
+    for row in empty:
+        H[row] = 0.0
+    H = H.tocsr()
+    H.eliminate_zeros()
+    H.sort_indices()
+    r = np.random.default_rng(0).normal(size=(210, 3))
+    motion = factor.motion(r)
+    before = 0.0 if alone else 2.0
+    W, delta = np.full((30, 30), before), np.ones(30)
+    parts = H.indptr.astype(np.int32), H.indices.astype(np.int32), H.data
+    entries = tuple(frozen(part) for part in parts)
+    assert factor.condense(entries, W, motion._y, delta, alone=alone, few=0.0)
+    dense = H.toarray()
+    np.testing.assert_allclose(W - before, dense @ np.linalg.solve(grid.dense, dense.T), rtol=1e-9, atol=1e-10)
+    np.testing.assert_allclose(delta - 1.0, dense @ np.linalg.solve(grid.dense, r.ravel()), rtol=1e-9, atol=1e-10)
