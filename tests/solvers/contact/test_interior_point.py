@@ -172,3 +172,22 @@ def test_a_system_that_is_not_finite_ends_the_path():
     assert budget.iterations == 1
     assert residual == np.inf
     assert np.isfinite(r).all()
+
+
+def test_a_step_that_leaves_the_cones_is_refused(monkeypatch):
+    """With a boundary that is said to be far away: what is returned has a gap to close, or nothing is."""
+    refused = 0
+    for seed in range(40):
+        problem, _ = mixed(seed)
+        problem = BlockProblem(problem.W, 10.0 * problem.q, problem.blocks)
+        path = _Path(problem)
+        point = path.start()
+        monkeypatch.setattr(path, "_longest", lambda *_: 1e9)
+        for _ in range(3):
+            following = path.step(point)
+            if following is None:
+                refused += 1
+                break
+            point = following[0]
+            assert path._gap(point) > 0.0
+    assert refused > 3
