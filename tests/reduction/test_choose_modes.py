@@ -109,3 +109,18 @@ def test_masses_that_are_negative_at_corners_span_plane_subspaces_only():
     np.testing.assert_allclose(small.nearest(shapes[0]), shapes[0], rtol=0, atol=1e-12)
     with pytest.raises(pl.InputError, match="lumped_mass=True"):
         curved(found, shapes)
+
+
+@pytest.mark.parametrize("tolerance", [0.3, 1e-2, 1e-4])
+def test_curved_modes_are_added_until_the_tolerance_is_reached_and_no_longer(model, tolerance):
+    """Shapes along two parabolas of falling size: errors of 0, 1 … modes, the last of them the first that is enough."""
+    random = np.random.default_rng(0)
+    a, b, c = random.uniform(-1.0, 1.0, (3, 60, 1)) * [[[1.0]], [[0.1]], [[0.01]]]
+    parts = np.hstack([a, 0.2 * a**2, b, 0.3 * b**2, c])
+    choice = choose_modes(
+        model, recorded(model, parts, 10, np.ones((10, 1)).tolist()), tolerance=tolerance, curvature=True
+    )
+    assert choice.errors[0] == 1.0
+    assert choice.errors[-1] <= tolerance
+    assert (choice.errors[:-1] > tolerance).all()
+    assert choice.subspace.size == len(choice.errors) - 1
