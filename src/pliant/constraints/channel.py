@@ -9,7 +9,7 @@ the tip of the slender body, constrained in three directions. Meshes need not ma
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from typing import Any
 
@@ -19,27 +19,25 @@ from scipy import sparse
 from pliant.constraints.assembly import joined
 from pliant.constraints.coupling import Coupling
 from pliant.constraints.keys import CHANNELS, first_key
+from pliant.constraints.row_blocks import RowBlocks
 from pliant.constraints.rows import Constraint, RowLaw, Rows, RowView, Stiffnesses, model_index
 from pliant.constraints.sliding import sliding_rows, sliding_stiffness
-from pliant.core.arrays import csr, frozen, writable
+from pliant.constraints.sliding_plan import SlidingPlan
+from pliant.core.arrays import csr, writable
 from pliant.core.checks import finite_array, non_negative
 from pliant.core.declared import check_declared
 from pliant.core.errors import InputError
+from pliant.core.immutable import filled
 from pliant.core.one_line import one_line
-from pliant.core.types import BoolArray, FloatArray, IndexArray, IntArray
+from pliant.core.types import BoolArray, FloatArray, IndexArray
 from pliant.models.axis import Axis
 from pliant.models.body import Model
 from pliant.models.model import MatrixStiffness
-from pliant.models.rod import RodModel
 from pliant.models.volume import Volume, VolumeModel
 from pliant.models.volume.barycentric import BarycentricMap
 
 _OFF_AXIS = 1e-3
 """Largest initial distance of points from the axis over its length: above the chord error of usual meshes."""
-_MOST_KNOWN = 64
-"""Sets of sliding points whose entries are kept."""
-Entries = tuple[IntArray, IntArray]
-"""Columns (entries,) of rows, and where they begin (m + 1,)."""
 _TIP = 1e-9
 """A nearest point this close to the tip, as a fraction of the length, lies beyond it."""
 
@@ -264,28 +262,23 @@ class StiffChannelRows(ChannelRows):
 
     def rows(self, view: RowView, found: Any = None) -> tuple[Rows, None]:
         """Distances of the channel's points from the axis, and their gradients."""
+        plan, sizes = self._plan, view.sizes
         volume, slender = self.indices
-        fit, mu, width = self._fit, self.spec.friction, 3 if self.spec.friction else 2
-        now = [writable(view.q[index]) for index in self.indices]
-        before = [writable(view.start[index]) for index in self.indices] if mu else now
-        most = width * len(self.map.nodes) + 3
-        gap, key = np.empty(most), np.empty(most, np.int64)
-        own, columns = np.empty((most, fit.each)), np.empty((most, fit.each), np.int32)
-        rod = np.empty((most, fit.across))
-        count, inner = sliding_rows(
-            now[1], before[1], now[0], before[0], fit.kinds, fit.basis, fit.starts, self.map.nodes, self.map.weights,
-            self._all if self.spec.fixed_end else self._captured(view), self._capture, self.spec.fixed_end, width,
-            self._first_key, gap, own, columns, rod, key,
+        x, q = writable(view.q[volume]), writable(view.q[slender])
+        x_0, q_0 = (writable(view.start[volume]), writable(view.start[slender])) if plan.friction else (x, q)
+        slides, gap, own, rod = plan.space()
+        count = sliding_rows(
+            q, q_0, x, x_0, plan.kinds, plan.basis, plan.starts, plan.nodes, plan.weights,
+            self._all if plan.fixed_end else self._captured(view), self._capture, plan.fixed_end, plan.width, slides,
+            gap, own, rod,
         )  # fmt: skip
-        H, sizes = view.blank(count), view.sizes
-        keys, of_volume, of_rod = fit.entries(key[:count], columns[:count])
-        H[volume] = csr(own[:count].reshape(-1), *of_volume, (count, sizes[volume]))
-        H[slender] = csr(rod[:count].reshape(-1), *of_rod, (count, sizes[slender]))
-        law: Any = RowLaw.BILATERAL
-        if mu:
-            law = np.full(count, RowLaw.BILATERAL)
-            law[2:inner:3] = RowLaw.GUIDE
-        made = Rows.of(H, gap[:count], law, lower=-mu, upper=mu, key=keys)
+        known = plan.known(slides)
+        if count < plan.most:
+            gap, own, rod = gap[:count], own[:count], rod[:count]
+        of_volume = csr(own.reshape(-1), *known.volume, (count, sizes[volume]))
+        of_rod = csr(rod.reshape(-1), *known.rod, (count, sizes[slender]))
+        H = RowBlocks(count, sizes, {volume: of_volume, slender: of_rod})
+        made = filled(Rows, {"H": H, "gap": gap, **known.columns})
         return (self._with_direction(view, made) if self.spec.end_direction else made), None
 
     @cached_property
@@ -302,11 +295,11 @@ class StiffChannelRows(ChannelRows):
         if not np.count_nonzero(lam):
             return
         volume, slender = self.indices
-        fit = self._fit
-        K = np.empty((fit.across, fit.across))
+        plan = self._plan
+        K = np.empty((len(plan.active), len(plan.active)))
         sliding_stiffness(
-            writable(q[slender]), writable(q[volume]), fit.kinds, fit.basis, fit.starts, self.map.nodes,
-            self.map.weights, self.spec.fixed_end, lam.reshape(-1, 3), scale, K,
+            writable(q[slender]), writable(q[volume]), plan.kinds, plan.basis, plan.starts, plan.nodes, plan.weights,
+            plan.fixed_end, lam.reshape(-1, 3), scale, K,
         )  # fmt: skip
         yield slender, MatrixStiffness(K)
 
@@ -339,46 +332,5 @@ class StiffChannelRows(ChannelRows):
         return Coupling(tuple(E), np.block([[np.zeros((count, count)), one], [one, -np.diag(c)]]))
 
     @cached_property
-    def _fit(self) -> _Fit:
-        return _Fit.of(self.curve.model, self.map)
-
-
-@dataclass(frozen=True, eq=False)
-class _Fit:
-    """Constant arguments of the kernels of a channel.
-
-    `starts` (N + 1,) m are the arc lengths of the sections; `each` and `across` the entries of a row in the volume and
-    in the rod, `columns` (6 + Nn,) those of a row in the rod.
-    """
-
-    kinds: IntArray
-    basis: FloatArray
-    starts: FloatArray
-    each: int
-    across: int
-    columns: IntArray
-    _known: dict[bytes, tuple[IndexArray, Entries, Entries]] = field(default_factory=dict)
-
-    def entries(self, keys: IndexArray, columns: IntArray) -> tuple[IndexArray, Entries, Entries]:
-        """The rows `keys` (m,), and their entries in the volume, at `columns` (m, 3j), and in the rod; the same arrays
-        as long as the same points slide, so that what is derived from them can be kept.
-        """
-        name = keys.tobytes()
-        found = self._known.get(name)
-        if found is None:
-            if len(self._known) >= _MOST_KNOWN:
-                self._known.clear()
-            ends = np.arange(len(keys) + 1, dtype=np.int32)
-            volume = frozen(columns.ravel()), frozen(self.each * ends)
-            rod = frozen(np.tile(self.columns, len(keys))), frozen(self.across * ends)
-            found = self._known[name] = frozen(keys.copy()), volume, rod
-        return found
-
-    @classmethod
-    def of(cls, model: RodModel, embedded: BarycentricMap) -> _Fit:
-        active = model.active.astype(np.int32)
-        return cls(
-            kinds=model.spec.active, basis=model.basis,
-            starts=np.concatenate([[0.0], np.cumsum(model.spec.lengths)]),
-            each=3 * embedded.nodes.shape[1], across=len(active), columns=active,
-        )  # fmt: skip
+    def _plan(self) -> SlidingPlan:
+        return SlidingPlan.of(self.curve.model, self.map, self.spec, self._first_key)

@@ -50,20 +50,19 @@ def locate(q, q_v, kinds, starts, nodes, weights, fixed_end, x, section, fractio
 
 @kernel
 def sliding_rows(
-    q, base, q_v, start_v, kinds, basis, starts, nodes, weights, held, capture, fixed_end, width, first_key, gap, own,
-    columns, rod, key,
+    q, base, q_v, start_v, kinds, basis, starts, nodes, weights, held, capture, fixed_end, width, slides, gap, own, rod
 ):  # fmt: skip
-    """Fill the rows of a channel; return their count and that of sliding points, `width` for each: along the normals
-    and, with three, along the axis. A fixed end has three more. Points that were not `held` (k,) before and are farther
-    from the axis than `capture` (m) have none.
+    """Fill the rows of a channel and which points slide, `slides` (k,); return the count of rows, `width` for each of
+    these: along the normals and, with three, along the axis. A fixed end has three more. Points that were not `held`
+    (k,) before and are farther from the axis than `capture` (m) have none.
 
-    `gap` (m,), the gradient in the volume `own` (m, 3j) at the unknowns `columns` (m, 3j), that in the active unknowns
-    of the rod, `rod` (m, 6 + Nn), and the identities of the rows, `key` (m,), from `first_key` on. `base` and `start_v`
-    are q of rod and volume at the start of the step, for the slip along the axis.
+    `gap` (m,), the gradient in the volume at the nodes of the cell, `own` (m, 3j), and that in the active unknowns of
+    the rod, `rod` (m, 6 + Nn). `base` and `start_v` are q of rod and volume at the start of the step, for the slip
+    along the axis.
     """
     points, count, n = len(nodes), len(starts) - 1, len(kinds)
     x, section, fraction = np.empty((points, 3)), np.empty(points, np.int32), np.empty(points)
-    slides, frames, P = np.empty(points, np.bool_), np.empty((points, 4, 3)), np.empty((points, n, 2, 3))
+    frames, P = np.empty((points, 4, 3)), np.empty((points, n, 2, 3))
     ends, C = np.empty((count + 1, 4, 3)), np.empty((count, n, 2, 3))
     locate(q, q_v, kinds, starts, nodes, weights, fixed_end, x, section, fraction, slides, frames, ends, C, P)
     row = 0
@@ -74,18 +73,15 @@ def sliding_rows(
         slides[p] = slides[p] and (held[p] or away <= capture * capture)
         if slides[p]:
             for j in range(width):
-                _row(q, basis, x, frames, section, C, P, nodes, weights, p, (j + 1) % 3, row, gap, own, columns, rod)
-                key[row] = first_key + 3 * p + j
+                _row(q, basis, x, frames, section, C, P, nodes, weights, p, (j + 1) % 3, row, gap, own, rod)
                 row += 1
-    inner = row
     if width == 3:
         _slip(base, start_v, nodes, weights, x, q, frames, section, fraction, slides, gap)
     if fixed_end:
         for j in range(3):
-            _row(q, basis, x, frames, section, C, P, nodes, weights, points - 1, j, row, gap, own, columns, rod)
-            key[row] = first_key + 3 * points + j
+            _row(q, basis, x, frames, section, C, P, nodes, weights, points - 1, j, row, gap, own, rod)
             row += 1
-    return row, inner
+    return row
 
 
 @kernel
@@ -130,7 +126,7 @@ def _ride(q_v, nodes, weights, x):
 
 
 @inline
-def _row(q, basis, x, frames, section, C, P, nodes, weights, p, axis, row, gap, own, columns, rod):
+def _row(q, basis, x, frames, section, C, P, nodes, weights, p, axis, row, gap, own, rod):
     """The row of point p along column `axis` of the frame on the axis."""
     d0, d1, d2 = frames[p, 1, axis], frames[p, 2, axis], frames[p, 3, axis]
     y0, y1, y2 = frames[p, 0, 0], frames[p, 0, 1], frames[p, 0, 2]
@@ -138,8 +134,6 @@ def _row(q, basis, x, frames, section, C, P, nodes, weights, p, axis, row, gap, 
     for j in range(nodes.shape[1]):
         w = weights[p, j]
         own[row, 3 * j], own[row, 3 * j + 1], own[row, 3 * j + 2] = w * d0, w * d1, w * d2
-        for c in range(3):
-            columns[row, 3 * j + c] = 3 * nodes[p, j] + c
     m0, m1, m2 = y1 * d2 - y2 * d1, y2 * d0 - y0 * d2, y0 * d1 - y1 * d0
     for c in range(3):
         rod[row, c] = -(d0 * basis[0, c] + d1 * basis[1, c] + d2 * basis[2, c])

@@ -8,13 +8,17 @@ import numpy as np
 from scipy import sparse
 
 from pliant.core.arrays import frozen
-from pliant.core.kernels import inline, kernel
+from pliant.core.kernels import kernel
 from pliant.core.types import FloatArray, IndexArray
 from pliant.solvers.linear.dense import DenseFactor
+from pliant.solvers.linear.half_products import add_products
+from pliant.solvers.linear.panel import solve_lower_four
 from pliant.solvers.linear.response import RowMotion, Solved, SolvedMotion, SolvedResponse
 
 LARGE = 120
 """Unknowns above which LAPACK is worth its call; below, the kernel solves."""
+FOUR = 4
+"""Rows that pass through the factor together."""
 
 
 class RodFactor(SolvedResponse):
@@ -57,11 +61,13 @@ class RodFactor(SolvedResponse):
         return RodMotion(self, solved) if self._small else SolvedMotion(self, solved)
 
     def half_solved(self, H: sparse.csr_matrix, dx: FloatArray, W: FloatArray, delta: FloatArray) -> FloatArray:
-        """(L⁻¹ Hᵀ)ᵀ (m, n); adds H A⁻¹ Hᵀ to W (m, m) and H dx to `delta` (m,), in one call."""
-        rows = np.zeros((len(delta), len(self._free)))
+        """(L⁻¹ Hᵀ)ᵀ (m, n), and zero rows up to a multiple of four; adds H A⁻¹ Hᵀ to W (m, m) and H dx to `delta`
+        (m,), in one call.
+        """
+        rows = np.zeros((FOUR * ((len(delta) + FOUR - 1) // FOUR), len(self._free)))
         entries = frozen(H.data), frozen(H.indices), frozen(H.indptr)
-        lower = self._factor.lower
-        _condense(*entries, self._free, self._size, lower, frozen(dx.reshape(-1)), rows, W, delta)
+        columns = self._factor.lower.T.reshape(-1)  # by columns, as LAPACK leaves L
+        _condense(*entries, self._free, self._size, columns, frozen(dx.reshape(-1)), rows, W, delta)
         return rows
 
     def response_of_half(self, rows: FloatArray, lam: FloatArray, dx: FloatArray) -> tuple[Any, ...]:
@@ -139,42 +145,39 @@ def _gather(data, indices, indptr, free, size, rows):  # type: ignore[no-untyped
                 rows[i, at] += data[entry]
 
 
-@inline
-def _add_compliance(data, indices, indptr, free, size, L, rows, W):  # type: ignore[no-untyped-def]
-    """W (m, m) += H (L Lᵀ)⁻¹ Hᵀ; `rows` (m, n), which are zero, become (L⁻¹ Hᵀ)ᵀ."""
-    _gather(data, indices, indptr, free, size, rows)
-    n = rows.shape[1]
-    for i in range(len(rows)):
+@kernel
+def _condense(data, indices, indptr, free, size, columns, dx, rows, W, delta):  # type: ignore[no-untyped-def]
+    """`rows` (4k, n), which are zero, become (L⁻¹ Hᵀ)ᵀ, and zero beyond the rows of H; W (m, m) += H (L Lᵀ)⁻¹ Hᵀ and δ
+    (m,) += H dx. L stands by `columns` (n²,).
+    """
+    n, place = rows.shape[1], np.full(size, -1, np.int64)
+    for i in range(n):
+        place[free[i]] = i
+    touching, count = np.empty(len(delta), np.int64), 0
+    for i in range(len(delta)):
         if indptr[i] == indptr[i + 1]:
             continue
-        y = rows[i]
-        for c in range(n):  # by columns, as LAPACK leaves L
-            y[c] /= L[c, c]
-            for r in range(c + 1, n):
-                y[r] -= L[r, c] * y[c]
-        for j in range(i + 1):
-            total = 0.0
-            for r in range(n):
-                total += y[r] * rows[j, r]
-            W[i, j] += total
-            if j < i:
-                W[j, i] += total
-
-
-@kernel
-def _condense(data, indices, indptr, free, size, L, dx, rows, W, delta):  # type: ignore[no-untyped-def]
-    """`_add_compliance`, and δ (m,) += H dx."""
-    _add_compliance(data, indices, indptr, free, size, L, rows, W)
-    for i in range(len(delta)):
-        value = 0.0
+        touching[count], value = i, 0.0
+        count += 1
         for entry in range(indptr[i], indptr[i + 1]):
             value += data[entry] * dx[indices[entry]]
+            at = place[indices[entry]]
+            if at >= 0:
+                rows[i, at] += data[entry]
         delta[i] += value
+    solved = 0
+    for k in range(count):
+        i = touching[k]
+        if i >= solved:
+            i -= i % FOUR
+            solve_lower_four(columns, 0, n, n, rows[i], rows[i + 1], rows[i + 2], rows[i + 3])
+            solved = i + FOUR
+    add_products(rows, touching[:count], W)
 
 
 @kernel
 def _respond(L, rows, lam, free, dx, out):  # type: ignore[no-untyped-def]
-    """Out = dx, and L⁻ᵀ Σ λ L⁻¹ Hᵀ more at the unknowns `free`, for `rows` (m, n) as `_add_compliance` leaves them."""
+    """Out = dx, and L⁻ᵀ Σ λ L⁻¹ Hᵀ more at the unknowns `free`, for `rows` (m, n) as `_condense` leaves them."""
     n = rows.shape[1]
     out[:] = dx
     x = np.zeros(n)

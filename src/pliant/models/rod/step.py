@@ -12,6 +12,7 @@ from pliant.core.spins import rotate
 from pliant.models.rod.geometric import subtract_load_stiffness
 from pliant.models.rod.inertia import add_mass, particle_steps, particle_velocities, particle_wrench
 from pliant.models.rod.kinematics import pull, twists
+from pliant.solvers.linear.panel import factorize_strip, solve_lower, solve_upper
 
 
 @kernel
@@ -214,36 +215,18 @@ def end_momentum(kinds, first, mu, basis, start, end, C, P, shift, rates, carrie
 def solve_free(M, free, constrained, known, p, out):
     """Out[free] = M[free, free]⁻¹ (p − M known)[free], by Cholesky; `known` is that of `constrained`. Whether M > 0."""
     n = len(free)
-    L = np.empty((n, n))
-    for i in range(n):
-        total = p[free[i]]
+    L, x, diagonal = np.empty(n * n), np.empty(n), np.empty(n)
+    for j in range(n):
+        total = p[free[j]]
         for h in constrained:
-            total -= M[free[i], h] * known[h]
-        out[free[i]] = total
-        for j in range(i + 1):
-            value = M[free[i], free[j]]
-            for k in range(j):
-                value -= L[i, k] * L[j, k]
-            if j < i:
-                L[i, j] = value / L[j, j]
-            elif value > 0.0:
-                L[i, i] = np.sqrt(value)
-            else:
-                return False
-    _substitute(L, free, out)
+            total -= M[free[j], h] * known[h]
+        x[j], diagonal[j] = total, M[free[j], free[j]]
+        for i in range(j, n):
+            L[j * n + i] = M[free[i], free[j]]
+    if factorize_strip(L, 0, n, n, n, diagonal, 0, 0.0) >= 0:
+        return False
+    solve_lower(L, 0, n, n, x)
+    solve_upper(L, 0, n, n, x)
+    for j in range(n):
+        out[free[j]] = x[j]
     return True
-
-
-@inline
-def _substitute(L, free, out):
-    n = len(free)
-    for i in range(n):
-        value = out[free[i]]
-        for k in range(i):
-            value -= L[i, k] * out[free[k]]
-        out[free[i]] = value / L[i, i]
-    for i in range(n - 1, -1, -1):
-        value = out[free[i]]
-        for k in range(i + 1, n):
-            value -= L[k, i] * out[free[k]]
-        out[free[i]] = value / L[i, i]

@@ -16,6 +16,7 @@ from pliant.core.arrays import frozen
 from pliant.core.kernels import inline, kernel
 from pliant.core.types import BoolArray, FloatArray, IndexArray, IntArray
 from pliant.solvers.linear.fronts import Fronts
+from pliant.solvers.linear.half_products import add_products
 from pliant.solvers.linear.matrix import error_squares
 from pliant.solvers.linear.panel import solve_lower, solve_lower_four
 from pliant.solvers.linear.response import Motion, RowMotion, Solved, SolvedMotion
@@ -234,13 +235,7 @@ def forward_rows(
         for t in range(len(y)):
             value += row[t] * y[t]
         delta[i] += value
-        for j in range(i + 1):
-            other, value = Y[j], 0.0
-            for t in range(len(y)):
-                value += row[t] * other[t]
-            W[i, j] += value
-            if j < i:
-                W[j, i] += value
+    add_products(Y, np.arange(rows), W)
 
 
 @inline

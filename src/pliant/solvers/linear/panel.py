@@ -115,7 +115,7 @@ def _update_one(panels: FloatArray, at: int, count: int, ld: int, column: int, h
 
 
 @inline
-def _factorize_strip(
+def factorize_strip(
     panels: FloatArray, at: int, ld: int, height: int, k: int, scale: FloatArray, first: int, tolerance: float
 ) -> int:
     """Cholesky of a trapezoid of few columns; the column whose pivot fails, or −1."""
@@ -159,7 +159,7 @@ def factorize_panel(
         if j > 0:
             rows = begin + 8 * j
             subtract_product(lib, height - j, count, j, rows, ld, rows, ld, True, rows + 8 * j * ld, ld)
-        failed = _factorize_strip(panels, at + j * ld + j, ld, height - j, count, scale, first + j, tolerance)
+        failed = factorize_strip(panels, at + j * ld + j, ld, height - j, count, scale, first + j, tolerance)
         if failed >= 0:
             return int(j + failed)
         j += count
@@ -238,8 +238,8 @@ def solve_upper(panels: FloatArray, at: int, height: int, k: int, x: FloatArray)
 def solve_lower_four(
     panels: FloatArray, at: int, height: int, k: int, x: FloatArray, y: FloatArray, z: FloatArray, w: FloatArray
 ) -> None:
-    """`solve_lower` of four vectors at once; k is a multiple of three."""
-    for j in range(0, k, 3):
+    """`solve_lower` of four vectors at once."""
+    for j in range(0, k - k % 3, 3):
         a = at + j * height
         b = a + height
         c = b + height
@@ -263,3 +263,15 @@ def solve_lower_four(
             ys[i] -= u * y0 + v * y1 + t * y2
             zs[i] -= u * z0 + v * z1 + t * z2
             ws[i] -= u * w0 + v * w1 + t * w2
+    for j in range(k - k % 3, k):
+        a = at + j * height
+        x0, y0, z0, w0 = x[j] / panels[a + j], y[j] / panels[a + j], z[j] / panels[a + j], w[j] / panels[a + j]
+        x[j], y[j], z[j], w[j] = x0, y0, z0, w0
+        p = panels[a + j + 1 : a + height]
+        xs, ys, zs, ws = x[j + 1 : height], y[j + 1 : height], z[j + 1 : height], w[j + 1 : height]
+        for i in range(len(p)):
+            u = p[i]
+            xs[i] -= u * x0
+            ys[i] -= u * y0
+            zs[i] -= u * z0
+            ws[i] -= u * w0
