@@ -7,6 +7,7 @@ import pytest
 
 import pliant as pl
 from pliant.solvers.contact import Law, MixedProblem, solve
+from pliant.solvers.contact.direct import solve_and_judge
 from pliant.stepping.opposed import miss, opposed_drives, with_bounded_drives
 
 
@@ -46,6 +47,25 @@ def test_bilateral_rows_are_part_of_the_bodies_of_a_drive(rest: float) -> None:
     alone = 1e-3 / (1.0 / np.linalg.inv(problem.W)[0, 0])  # the force that the command needs
     for factor, opposed in ((9.9, False), (10.1, True)):
         assert len(opposed_drives(problem, np.array([factor * alone, 0, 0, 0, 0, 0]))) == opposed
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_drive_whose_force_only_closes_its_gap_is_not_opposed(seed: int) -> None:
+    """Among bilateral rows and imposed forces; its least force, and imposed ones, may well be opposed."""
+    rng = np.random.default_rng(seed)
+    laws = [Law.BOUNDED] + [Law.BILATERAL] * 3 + [Law.IMPOSED] * (seed % 2)
+    H = rng.normal(size=(len(laws), 8))
+    H[0] = 30.0 * H[1] + 10.0 ** rng.uniform(-2, 1) * rng.normal(size=8)
+    least = rng.choice([0.0, 1e3])
+    lower = [least] + [-np.inf] * (len(laws) - 1)
+    target = [0.0] * 4 + [1e3] * (seed % 2)
+    problem = MixedProblem.of(H @ H.T, 1e-3 * rng.normal(size=len(laws)), laws, lower=lower, target=target)
+    found = solve_and_judge(problem)
+    assert found is not None
+    result, closes = found
+    assert closes == (seed % 2 == 0 and (least == 0.0 or result.lam[0] > least))
+    if closes:
+        assert len(opposed_drives(problem, result.lam)) == 0
 
 
 def pressed_block(max_force: float | None) -> tuple[pl.World, pl.Cable]:

@@ -16,7 +16,7 @@ from pliant.core.types import FloatArray, IndexArray
 from pliant.models.model import Factor, System
 from pliant.models.workspace import Workspace
 from pliant.solvers.contact import ComplementarityResult, ConflictingRowsError, MixedProblem, solve
-from pliant.solvers.contact.direct import solve_direct
+from pliant.solvers.contact.direct import solve_and_judge
 from pliant.stepping.bodies import StepBodies
 from pliant.stepping.opposed import miss, opposed_drives, with_bounded_drives
 from pliant.world import State, World
@@ -137,9 +137,14 @@ class DirectSession:
         return warm_start(bodies.start, keys)
 
     def _closed_form(self, condensed: Condensed, island: Island) -> ComplementarityResult | None:
-        """λ of an island of few rows, None where it has to be searched for."""
-        known = solve_direct(island.problem)
-        if known is None or (condensed.bodies.scheme.dt and len(opposed_drives(island.problem, known.lam))):
+        """λ of an island of few rows, None where it has to be searched for. A drive whose force only closes its gap is
+        not opposed.
+        """
+        found = solve_and_judge(island.problem)
+        if found is None:
+            return None
+        known, closes = found
+        if not closes and condensed.bodies.scheme.dt and len(opposed_drives(island.problem, known.lam)):
             return None
         return known
 

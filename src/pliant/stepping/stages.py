@@ -264,14 +264,12 @@ def factorize(step: Step, linearization: Linearization) -> Factorization:
 
 
 def solve(step: Step, factorization: Factorization) -> FreeMotion:
-    """The displacement of every body without constraint forces. Of a volume it is the forward half of the solve,
-    L y = r; the backward half waits for the constraint forces.
+    """The displacement of every body without constraint forces. Of a volume the forward half of the solve, L y = r,
+    waits for its rows, which pass through L with it, and the backward half for their forces.
     """
     systems, factors = factorization.linearization.systems, factorization.factors
     began = perf_counter()
     free = [factor.motion(system.r) for factor, system in zip(factors, systems)]
-    if not all([motion.finite for motion in free]):
-        raise _diverged("the motion without constraint forces")
     if factorization.linearization.regularization is not None:
         factorization.linearization.regularization.constrain(factors, free)
     for index, system in enumerate(systems):
@@ -285,10 +283,12 @@ def condense(
     step: Step, assembly: Assembly | None, factorization: Factorization, free: FreeMotion
 ) -> Condensation | None:
     """The problem of the constraint forces, δ = δ_free + W λ; None where there are no rows."""
-    if assembly is None or not assembly.rows.count:
-        return None
     began = perf_counter()
-    condensed = condense_rows(assembly.rows, free)
+    condensed = condense_rows(assembly.rows, free) if assembly is not None and assembly.rows.count else None
+    if not all([motion.finite for motion in free]):
+        raise _diverged("the motion without constraint forces")
+    if condensed is None:
+        return None
     if not condensed.finite:
         raise _diverged("δ of the constraints")
     step.timers.since("condense", began)

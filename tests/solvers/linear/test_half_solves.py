@@ -27,7 +27,10 @@ def test_rows_condense_and_move_as_dense_solves_say(grid, factor, make_rows, row
     np.testing.assert_allclose(delta - 1.0, dense @ free, rtol=1e-9, atol=1e-10)
     expected = np.linalg.solve(grid.dense, r.ravel() + dense.T @ lam).reshape(r.shape)
     np.testing.assert_allclose(moved.under(lam), expected, rtol=1e-8, atol=1e-10)
-    np.testing.assert_allclose(motion.dx, factor.solve(r), rtol=0.0, atol=0.0)
+    solved = factor.solve(r)  # r passed through L with the rows, four together: another order of sums
+    np.testing.assert_allclose(motion.dx, solved, rtol=0.0, atol=1e-14 * np.abs(solved).max())
+    again = motion.condense(H, np.zeros((rows, rows)), np.zeros(rows))  # y is known by now, as for a second island
+    np.testing.assert_allclose(again.under(lam), expected, rtol=1e-8, atol=1e-10)
 
 
 def test_rows_of_one_node_pass_over_other_subtrees(grid, factor):
@@ -39,8 +42,11 @@ def test_rows_of_one_node_pass_over_other_subtrees(grid, factor):
     np.testing.assert_allclose(delta, H @ factor.solve(np.ones(630)), rtol=1e-10, atol=1e-14)
 
 
-def test_a_motion_that_is_not_finite_says_so(factor):
+def test_a_motion_that_is_not_finite_says_so(factor, make_rows):
     r = np.zeros((210, 3))
     assert factor.motion(r).finite
     r[17, 1] = np.nan
     assert not factor.motion(r).finite
+    motion, H = factor.motion(r), make_rows(3, 630)
+    motion.condense(H, np.zeros((3, 3)), np.zeros(3))
+    assert not motion.finite

@@ -14,7 +14,7 @@ from math import inf, isfinite, sqrt
 import numpy as np
 
 from pliant.core.arrays import frozen
-from pliant.core.immutable import fresh
+from pliant.core.immutable import filled
 from pliant.core.kernels import inline, kernel
 from pliant.core.status import Status
 from pliant.solvers.contact.elimination import RIGID, SINGULAR, UNSYMMETRIC
@@ -28,25 +28,33 @@ MOST_ROWS = 64
 
 def solve_direct(p: MixedProblem, tolerance: float = 1e-8, negligible: float = 1e-16) -> ComplementarityResult | None:
     """The result of the problem, with `tolerance` and `negligible` as in `solve`; None where that has to solve it."""
+    found = solve_and_judge(p, tolerance, negligible)
+    return None if found is None else found[0]
+
+
+def solve_and_judge(
+    p: MixedProblem, tolerance: float = 1e-8, negligible: float = 1e-16
+) -> tuple[ComplementarityResult, bool] | None:
+    """`solve_direct`, and whether the row with bounds pushes no more than what closes its gap, without given forces."""
     m = len(p.delta_free)
     if m > MOST_ROWS:
         return None
     lam, delta = np.empty(m), np.empty(m)
     laws = frozen(p.law), frozen(p.mu), frozen(p.lower), frozen(p.upper), frozen(p.target)
     W = frozen(p.W if p.W.flags.c_contiguous else np.ascontiguousarray(p.W))
-    solved, residual, gap, iterations = _solve(W, frozen(p.delta_free), *laws, tolerance, negligible, lam, delta)
+    solved, residual, gap, iterations, closes = _solve(
+        W, frozen(p.delta_free), *laws, tolerance, negligible, lam, delta
+    )
     if not solved:
         return None
-    return fresh(
-        ComplementarityResult, solution=lam, delta=delta, status=Status.CONVERGED, residual=residual, gap=gap,
-        iterations=iterations,
-    )  # fmt: skip
+    own = {"solution": lam, "delta": delta, "status": Status.CONVERGED, "residual": residual, "gap": gap}
+    return filled(ComplementarityResult, {**own, "iterations": iterations}), closes
 
 
 @kernel
 def _solve(W, delta_free, law, mu, lower, upper, target, tolerance, negligible, lam, delta):  # type: ignore[no-untyped-def]
-    """Fill λ and δ (m,); returns whether they satisfy the laws, their residual, the complementarity gap, and the number
-    of rows with bounds.
+    """Fill λ and δ (m,); returns whether they satisfy the laws, their residual, the complementarity gap, the number of
+    rows with bounds, and whether the force of one is at most what closes its gap, without given forces.
     """
     m = len(law)
     role, given = np.empty(m, np.int8), np.empty(m)
@@ -60,7 +68,7 @@ def _solve(W, delta_free, law, mu, lower, upper, target, tolerance, negligible, 
         elif role[i] == BOX and box < 0:
             box = i
         elif role[i] != GIVEN:
-            return False, 0.0, 0.0, 0
+            return False, 0.0, 0.0, 0, False
     q, D = np.empty(m), np.empty(m)
     for i in range(m):
         q[i] = delta_free[i] - (0.0 if law[i] == _IMPOSED else target[i])
@@ -69,10 +77,12 @@ def _solve(W, delta_free, law, mu, lower, upper, target, tolerance, negligible, 
             for i in range(m):
                 q[i] += W[i, j] * given[j]
     if not unit_scales(W, D):
-        return False, 0.0, 0.0, 0
+        return False, 0.0, 0.0, 0, False
     size = reach = 0.0
+    closes = True
     for i in range(m):
         lam[i] = given[i]
+        closes = closes and given[i] == 0.0
         reach += D[i] * D[i]
         if role[i] != GIVEN:
             size += (D[i] * q[i]) ** 2
@@ -80,7 +90,7 @@ def _solve(W, delta_free, law, mu, lower, upper, target, tolerance, negligible, 
     bound = max(tolerance, negligible * sqrt(reach) / size) if size > 0.0 else tolerance
     A, right = np.empty((count, count)), np.empty((2, count))
     if not bilateral_forces(W, q, zero[:count], box, D, A, right):
-        return False, 0.0, 0.0, 0
+        return False, 0.0, 0.0, 0, False
     allowed = scale = unit = 0.0
     if box >= 0:
         left, rest = W[box, box], q[box]
@@ -88,8 +98,9 @@ def _solve(W, delta_free, law, mu, lower, upper, target, tolerance, negligible, 
             left += W[box, zero[k]] * right[1, k]
             rest += W[box, zero[k]] * right[0, k]
         if not left > RIGID * W[box, box]:
-            return False, 0.0, 0.0, 0
+            return False, 0.0, 0.0, 0, False
         lam[box] = min(max(-rest / left, low[box]), high[box])
+        closes = closes and lam[box] <= max(-rest / left, 0.0)
         unit = 1.0 / sqrt(left)
         scale = unit * abs(rest)
         if scale == 0.0:
@@ -120,7 +131,7 @@ def _solve(W, delta_free, law, mu, lower, upper, target, tolerance, negligible, 
         missed += (D[i] * (delta[i] - target[i])) ** 2
     missed = sqrt(missed) / size if size > 0.0 else 0.0
     solved = off <= allowed and missed <= bound and largest < inf  # NaN is refused here
-    return solved, sqrt(off * off + missed * missed), gap, int(box >= 0)
+    return solved, sqrt(off * off + missed * missed), gap, int(box >= 0), closes
 
 
 @inline

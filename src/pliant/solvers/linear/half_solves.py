@@ -29,15 +29,35 @@ FOUR = 4
 
 
 class HalfSolvedMotion(Motion):
-    """The motion A⁻¹ r of a body, of which y = L⁻¹ r is known; `factor` is that of A."""
+    """The motion A⁻¹ r of a body, of which y = L⁻¹ r is found together with Y = L⁻¹ Hᵀ of its rows, or where it is
+    first asked for; `factor` is that of A.
+    """
 
     def __init__(self, factor: Any, r: FloatArray) -> None:
-        symbolic = factor.symbolic
-        self._factor, self._shape = factor, r.shape
-        self._y = y = np.empty(symbolic.unknown_count)
+        self._factor, self._shape, self._r = factor, r.shape, r.reshape(-1)
+        self._found: FloatArray | None = None
+        self._squares = np.nan
         self._known: FloatArray | None = None
-        squares = forward_one(symbolic.layout, symbolic.pattern.block, symbolic.nodes, factor.panels, r.reshape(-1), y)
-        self.finite = squares < np.inf
+
+    @property
+    def finite(self) -> bool:  # type: ignore[override]
+        """Whether all of y is."""
+        return self._half_squares() < np.inf
+
+    @property
+    def _y(self) -> FloatArray:
+        self._half_squares()
+        assert self._found is not None
+        return self._found
+
+    def _half_squares(self) -> float:
+        """‖y‖²; y is found where it is not yet known."""
+        if self._found is None:
+            factor, symbolic = self._factor, self._factor.symbolic
+            self._found = y = np.empty(symbolic.unknown_count)
+            given = symbolic.layout, symbolic.pattern.block, symbolic.nodes, factor.panels
+            self._squares = forward_one(*given, self._r, y)
+        return self._squares
 
     @property
     def dx(self) -> FloatArray:
@@ -55,10 +75,15 @@ class HalfSolvedMotion(Motion):
             if factor.condense(entries, W, self._y, delta, alone=alone):
                 return ManyRows(self, entries)
             return super().condense(H, W, delta)
-        Y = np.empty((count if count % FOUR == 1 else FOUR * ((count + FOUR - 1) // FOUR), len(self._y)))
-        forward_rows(
-            symbolic.layout, symbolic.pattern.block, symbolic.position, factor.panels, *entries, self._y, Y, W, delta
-        )
+        fresh, y = self._found is None, self._found
+        if y is None:
+            y = self._found = np.empty(symbolic.unknown_count)
+        total = count + fresh
+        Y = np.empty((total if total % FOUR == 1 else FOUR * ((total + FOUR - 1) // FOUR), len(y)))
+        pattern = symbolic.layout, symbolic.pattern.block, symbolic.position, symbolic.nodes
+        squares = forward_rows(*pattern, factor.panels, *entries, frozen(self._r), fresh, y, Y, W, delta)
+        if fresh:
+            self._squares = squares
         return HalfSolvedRows(self, Y, entries)
 
     def under(self, Y: FloatArray, lam: FloatArray) -> FloatArray:
@@ -211,31 +236,44 @@ def backward_with_error(
 
 @kernel
 def forward_rows(
-    layout: Any, b: int, position: IntArray, panels: FloatArray, h_ptr: IntArray, h_columns: IntArray,
-    h_values: FloatArray, y: FloatArray, Y: FloatArray, W: FloatArray, delta: FloatArray,
-) -> None:  # fmt: skip
-    """Rows of Yᵀ = (L⁻¹ Hᵀ)ᵀ into `Y`, of which the rows beyond H are zero; W += YᵀY and δ += Yᵀy."""
+    layout: Any, b: int, position: IntArray, nodes: IntArray, panels: FloatArray, h_ptr: IntArray, h_columns: IntArray,
+    h_values: FloatArray, rhs: FloatArray, fresh: bool, y: FloatArray, Y: FloatArray, W: FloatArray, delta: FloatArray,
+) -> float:  # fmt: skip
+    """Rows of Yᵀ = (L⁻¹ Hᵀ)ᵀ into `Y`, and where `fresh` y := L⁻¹ rhs, which passes through L as one more row; those
+    beyond are zero. W += YᵀY and δ += Yᵀy; returns ‖y‖² where `fresh`.
+    """
     fronts = Fronts(*layout)
     rows = len(delta)
+    total = rows + 1 if fresh else rows
     Y[:] = 0.0
     for i in range(rows):
         for q in range(h_ptr[i], h_ptr[i + 1]):
             node = position[h_columns[q] // b]
             if node >= 0:
                 Y[i, b * node + h_columns[q] % b] += h_values[q]
+    if fresh:
+        for j in range(len(nodes)):
+            for r in range(b):
+                Y[rows, b * j + r] = rhs[b * nodes[j] + r]
     i = 0
-    while i < rows:
-        if rows - i == 1:
+    while i < total:
+        if total - i == 1:
             _down_one(fronts, b, panels, Y[i])
         else:
             _down_four(fronts, b, panels, Y, i)
         i += FOUR
+    squares = 0.0
+    if fresh:
+        for t in range(len(y)):
+            y[t] = Y[rows, t]
+            squares += y[t] * y[t]
     for i in range(rows):
         row, value = Y[i], 0.0
         for t in range(len(y)):
             value += row[t] * y[t]
         delta[i] += value
     add_products(Y, np.arange(rows), W)
+    return squares
 
 
 @inline
