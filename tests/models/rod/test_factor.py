@@ -25,3 +25,43 @@ def test_rows_that_do_not_touch_the_rod_have_no_compliance(symmetric):
     moved[free] = np.linalg.solve(A, H[:, free].T @ lam)
     np.testing.assert_allclose(factor.response(rows, lam), moved, atol=1e-12)
     np.testing.assert_allclose(factor.response(rows.copy(), lam), moved, atol=1e-12)  # rows that it has not seen
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4, 7, 18])
+@pytest.mark.parametrize("unknowns", [6, 7, 8])
+def test_rows_and_forces_pass_through_the_factor_together(count, unknowns):
+    """A motion under rows, some of which do not touch the rod, and one that was displaced, as dense solves say."""
+    rng = np.random.default_rng(100 * count + unknowns)
+    size = 12
+    free = np.sort(rng.permutation(size)[:unknowns])
+    A = rng.normal(size=(unknowns, unknowns))
+    A = A @ A.T + np.eye(unknowns)
+    H = rng.normal(size=(count, size))
+    H[1::3] = 0.0
+    r, lam, shift = np.zeros(size), rng.normal(size=count), rng.normal(size=size)
+    r[free] = rng.normal(size=unknowns)
+    factor, rows = RodFactor(A, free, size, symmetric=True), sparse.csr_matrix(H)
+    inverse = np.zeros((size, size))
+    inverse[np.ix_(free, free)] = np.linalg.inv(A)
+    for displaced in (False, True):
+        motion = factor.motion(r.reshape(-1, 3))
+        expected = inverse @ r
+        if displaced:
+            motion, expected = motion.displaced((expected + shift).reshape(-1, 3)), expected + shift
+        W, delta = np.ones((count, count)), np.ones(count)
+        moved = motion.condense(rows, W, delta)
+        assert motion.finite
+        np.testing.assert_allclose(W - 1.0, H @ inverse @ H.T, atol=1e-12)
+        np.testing.assert_array_equal(W, W.T)
+        np.testing.assert_allclose(delta - 1.0, H @ expected, atol=1e-12)
+        np.testing.assert_allclose(moved.under(lam).ravel(), expected + inverse @ H.T @ lam, atol=1e-12)
+
+
+def test_a_motion_that_is_not_finite_says_so():
+    factor, r = RodFactor(np.eye(4), np.arange(4), 6, symmetric=True), np.zeros((2, 3))
+    assert factor.motion(r).finite
+    r[1, 0] = np.nan
+    assert not factor.motion(r).finite
+    motion = factor.motion(r)
+    motion.condense(sparse.csr_matrix(np.ones((2, 6))), np.zeros((2, 2)), np.zeros(2))
+    assert not motion.finite
