@@ -24,7 +24,7 @@ from scipy import sparse
 
 from pliant import materials, reduction, regions, robots
 from pliant import mesh as meshes
-from pliant.actuators import Cable
+from pliant.actuators import BaseDrive, Cable
 from pliant.actuators.values import Force
 from pliant.cli.output import Output
 from pliant.collision import CollisionSurface, ProximityOptions, self_contacts
@@ -40,7 +40,7 @@ from pliant.models.beam import Beam, Circle
 from pliant.models.model import StepStart
 from pliant.models.polyline import segments
 from pliant.models.rigid import Obstacle, RigidBody
-from pliant.models.rod import Rod, RodLoad, RodModel
+from pliant.models.rod import Rod, RodLoad, RodModel, Slide
 from pliant.models.rod.projection import nearest_arc_lengths
 from pliant.models.rod.rod_map import RodMap
 from pliant.models.scheme import euler_scheme
@@ -254,6 +254,10 @@ def _slender() -> None:
     ImplicitEuler(dt=0.01)(world, world.initial_state())
     scene = Scene(gravity=DOWN)
     scene.add(Rod(0.02, 2, **elastic))  # alone: its step is one call
+    world = scene.compile()
+    ImplicitEuler(dt=0.01)(world, world.initial_state())
+    scene = Scene(gravity=DOWN)
+    scene.add(BaseDrive(scene.add(Rod(0.02, 2, base=Slide((1.0, 0.0, 0.0)), **elastic))))
     world = scene.compile()
     ImplicitEuler(dt=0.01)(world, world.initial_state())
     scene = Scene(gravity=DOWN)

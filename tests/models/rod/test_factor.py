@@ -5,6 +5,7 @@ import pytest
 from scipy import sparse
 
 from pliant.models.rod.factor import RodFactor
+from pliant.models.rod.system import RodSystem
 
 
 @pytest.mark.parametrize("symmetric", [True, False])
@@ -54,7 +55,31 @@ def test_rows_and_forces_pass_through_the_factor_together(count, unknowns):
         np.testing.assert_allclose(W - 1.0, H @ inverse @ H.T, atol=1e-12)
         np.testing.assert_array_equal(W, W.T)
         np.testing.assert_allclose(delta - 1.0, H @ expected, atol=1e-12)
-        np.testing.assert_allclose(moved.under(lam).ravel(), expected + inverse @ H.T @ lam, atol=1e-12)
+        expected += inverse @ H.T @ lam
+        np.testing.assert_allclose(moved.under(lam).ravel(), expected, atol=1e-12)
+    motion = factor.motion(r.reshape(-1, 3))
+    moved, system = motion.condense(rows, W, delta), _System(A, free, r)
+    dx, error, total = moved.solved(system, rows, lam)
+    np.testing.assert_allclose(dx.ravel(), expected - shift, atol=1e-12)
+    pushed = np.square((r + H.T @ lam)[free]).sum()
+    assert error < 1e-24 * pushed
+    assert total == pytest.approx(pushed)
+    error, total = motion.error_squares(system, dx + 1e-3, rows, lam)
+    assert total == pytest.approx(pushed)
+    assert error == pytest.approx(np.square(1e-3 * A.sum(axis=1)).sum())
+
+
+class _System(RodSystem):
+    """A dx = r over the unknowns `free`; the others are constrained."""
+
+    def __init__(self, A, free, r):
+        self._A, self._free, self._r = A, free, r
+
+    def equation(self):
+        size, free = len(self._r), self._free
+        A, constrained = np.zeros((size, size)), np.ones(size, np.bool_)
+        A[np.ix_(free, free)], constrained[free] = self._A, False
+        return A, np.arange(size), constrained, self._r
 
 
 def test_a_motion_that_is_not_finite_says_so():

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from pliant.core.arrays import frozen
+from pliant.core.arrays import frozen, transposed_product
 from pliant.core.checks import all_finite
 from pliant.core.kernels import kernel
 from pliant.core.types import FloatArray, IndexArray
@@ -119,8 +119,8 @@ class HalfSolvedRod(Motion):
         return out, error, total
 
     def error_squares(self, system: Any, dx: FloatArray, H: Any, lam: FloatArray) -> tuple[float, float]:
-        """‖A dx − r‖² and ‖r‖² of the motion without row forces."""
-        found: tuple[float, float] = system.error_of(self.dx)
+        """‖A dx − r − Hᵀλ‖² and ‖r + Hᵀλ‖² over the free unknowns."""
+        found: tuple[float, float] = system.error_of(dx, None if H is None else transposed_product(H, lam))
         return found
 
     def displaced(self, dx: FloatArray) -> Motion:

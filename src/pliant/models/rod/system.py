@@ -42,9 +42,12 @@ class RodSystem(System):
         out[self.model.constrained] = 0.0
         return out
 
-    def error_of(self, x: FloatArray) -> tuple[float, float]:
-        """‖A x − r‖² and ‖r‖² over the free unknowns."""
-        found: tuple[float, float] = error_squares(*self.equation(), frozen(x.reshape(-1)))
+    def error_of(self, x: FloatArray, push: FloatArray | None = None) -> tuple[float, float]:
+        """‖A x − r‖² and ‖r‖² over the free unknowns; with `push` (size,) that is added to r."""
+        A, active, constrained, r = self.equation()
+        if push is not None:
+            r = np.where(constrained, 0.0, r + push)
+        found: tuple[float, float] = error_squares(A, active, constrained, r, frozen(x.reshape(-1)))
         return found
 
     def equation(self) -> tuple[Any, ...]:
