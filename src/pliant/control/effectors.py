@@ -14,6 +14,7 @@ from scipy import sparse
 
 from pliant.actuators import Cavity, TensionActuator
 from pliant.actuators.limits import check_rates, largest_change, per_second
+from pliant.constraints.row_blocks import RowBlocks
 from pliant.constraints.rows import Constraint, Rows, RowView
 from pliant.core.arrays import add_product, frozen
 from pliant.core.checks import finite_array, positive
@@ -321,10 +322,10 @@ class _Positions:
     along: FloatArray | None = None
 
     def at(self, view: RowView, target: FloatArray) -> tuple[FloatArray, Sequence[sparse.csr_matrix]]:
-        fixed = self._fixed
-        H = view.blank(len(self.combine.indptr) - 1)
-        H[self.index] = self.map.pull_back(view.q[self.index], self.combine) if fixed is None else fixed
-        return self.error(view.q, target), H
+        own = self._fixed
+        if own is None:
+            own = self.map.pull_back(view.q[self.index], self.combine)
+        return self.error(view.q, target), RowBlocks(own.shape[0], view.sizes, {self.index: own})
 
     def error(self, q: Sequence[FloatArray], target: FloatArray) -> FloatArray:
         goal = target.ravel() if self.along is None else self.along @ target.ravel()

@@ -315,6 +315,11 @@ class InverseSession:
         """The rows of the effectors."""
         return self.bound.effectors
 
+    @property
+    def moves_supports(self) -> bool:
+        """Whether supports are among the actuators."""
+        return bool(self.supports)
+
     def of_first_part(self, fraction: float) -> InverseSession:
         """That of the first `fraction` of the step: effectors go this fraction of their way."""
         effectors = tuple(replace(each, fraction=fraction) for each in self.bound.effectors)

@@ -8,7 +8,7 @@ import numpy as np
 
 from pliant.core.kernels import inline, kernel
 from pliant.core.types import FloatArray, IndexArray, IntArray
-from pliant.solvers.contact.laws import BOX, CONE, EQUALITY, GIVEN
+from pliant.solvers.contact.laws import BOX, CONE, EQUALITY, GIVEN, classify
 from pliant.solvers.inverse.energy import ENERGY, paper_weight
 
 _OPEN, _SINGLE, _CONE, _ZERO, _GIVEN = 0, 1, 2, 3, 4  # roles of a row: unknown, δ ≥ 0, friction cone, δ = 0, λ given
@@ -16,19 +16,20 @@ _OPEN, _SINGLE, _CONE, _ZERO, _GIVEN = 0, 1, 2, 3, 4  # roles of a row: unknown,
 
 @kernel
 def sort_rows(
-    role: IntArray, lam: FloatArray, lower: FloatArray, upper: FloatArray, target: FloatArray, delta_free: FloatArray,
-    W: FloatArray, actuators: IndexArray, first: int, order: IndexArray, q: FloatArray,
+    law: IntArray, mu: FloatArray, lower: FloatArray, upper: FloatArray, target: FloatArray, delta_free: FloatArray,
+    W: FloatArray, actuators: IndexArray, first: int, order: IndexArray, q: FloatArray, lam: FloatArray,
 ) -> tuple[int, int, int, int]:  # fmt: skip
     """Sort rows by their role in an inverse: actuators and effectors, contacts, contacts with friction, δ = 0.
 
-    `role`, the given forces `lam`, `lower` and `upper` (m,), N, are those of `Roles`; `actuators` are the rows of the
-    actuators, and all rows from `first` on belong to effectors. Fills `order` (m,) with the rows by role, `lam` with
-    the lower bounds of boxes, relative to which their forces are found, and q (m,) with the gaps under these forces,
-    less the targets, m. Returns the number of rows of each role; the first is −1 where a row has an upper bound or one
-    that depends on other forces, which an inverse cannot treat.
+    The columns `law` to `delta_free` (m,) and W (m, m) are those of `MixedProblem`; `actuators` are the rows of the
+    actuators, and all rows from `first` on belong to effectors. Fills `order` (m,) with the rows by role, `lam` (m,) N
+    with given forces and the lower bounds of boxes, relative to which their forces are found, and q (m,) with the gaps
+    under these forces, less the targets, m. Returns the number of rows of each role; the first is −1 where a row has an
+    upper bound or one that depends on other forces, which an inverse cannot treat.
     """
-    m = len(role)
-    part = np.empty(m, np.int8)
+    m = len(law)
+    role, part, low, high = np.empty(m, np.int8), np.empty(m, np.int8), np.empty(m), np.empty(m)
+    classify(law, mu, lower, upper, target, role, lam, low, high)
     part[first:] = _OPEN
     lam[first:] = 0.0
     for i in range(first):
@@ -39,8 +40,8 @@ def sort_rows(
         elif role[i] == CONE:
             part[i] = _CONE
         else:
-            part[i] = _SINGLE if role[i] == BOX and upper[i] == np.inf else -1
-            lam[i] = lower[i]
+            part[i] = _SINGLE if role[i] == BOX and high[i] == np.inf else -1
+            lam[i] = low[i]
     for i in actuators:
         part[i], lam[i] = _OPEN, 0.0
     for i in range(m):

@@ -21,7 +21,6 @@ from pliant.core.types import BoolArray, FloatArray, IndexArray
 from pliant.solvers.contact import MixedProblem
 from pliant.solvers.contact.blocks import NO_BLOCKS, equilibrating_scale
 from pliant.solvers.contact.elimination import Elimination, eliminate
-from pliant.solvers.contact.laws import Roles
 from pliant.solvers.inverse import QpccProblem, QpccResult, solve_qpcc
 from pliant.solvers.inverse.friction import solve_frictional
 from pliant.solvers.inverse.without_contacts import solve_without_contacts
@@ -90,12 +89,11 @@ class StepQpcc:
         count = len(rows.gap)
         self.layout = self.bound.layout(slices)
         self.actuator_rows = self.layout.actuators
-        self.order, self.q = np.empty(count, np.int64), np.empty(count)
-        roles = Roles.of(problem)
-        self.lam = roles.given
+        self.order, self.q, self.lam = np.empty(count, np.int64), np.empty(count), np.empty(count)
+        laws = frozen(problem.law), frozen(problem.mu), frozen(problem.lower), frozen(problem.upper)
         self.free, self.singles, self.cones, self.zeros = sort_rows(
-            *roles, frozen(problem.target), problem.delta_free, problem.W, self.actuator_rows, self.layout.first,
-            self.order, self.q,
+            *laws, frozen(problem.target), problem.delta_free, problem.W, self.actuator_rows, self.layout.first,
+            self.order, self.q, self.lam,
         )  # fmt: skip
         if self.free < 0:
             raise InputError(

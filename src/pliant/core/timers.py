@@ -28,11 +28,13 @@ class StageTimers:
         self._open.append((name, perf_counter()))
         return self
 
-    def since(self, name: str, begin: float) -> None:
+    def since(self, name: str, begin: float) -> float:
         """Add the time since `begin`, of ``perf_counter()``, to stage `name`: a third of the cost of a block, for the
-        stages of a step.
+        stages of a step. Returns the time now, at which the next stage may begin.
         """
-        self.seconds[name] = self.seconds.get(name, 0.0) + perf_counter() - begin
+        now = perf_counter()
+        self.seconds[name] = self.seconds.get(name, 0.0) + now - begin
+        return now
 
     def __enter__(self) -> None:
         """The stage was begun by `stage`."""

@@ -266,6 +266,12 @@ class Trial:
         """
         return None
 
+    def joined_solve(self) -> Any:
+        """A dx = r with the cheapest tangent at the start of the step, as `stepping.joined` solves it; None where the
+        stages are gone through one by one.
+        """
+        return None
+
     def is_inverted(self) -> bool:
         """Whether elements are inverted at the end of the step."""
         return bool(self.model.is_inverted(self.positions()))

@@ -185,6 +185,16 @@ class StepBodies:
                 system.r = system.r - np.where(model.constrained, 0.0, force)
         return systems, forces
 
+    def round_off(self, systems: Sequence[System]) -> float:
+        """The force, N, that a change of all positions by their last bit causes, ε ‖A_ii x_i‖/θ."""
+        squares = 0.0
+        for trial, system in zip(self.trials, systems, strict=True):
+            reach = np.broadcast_to(trial.coordinate_scale(), trial.dx.shape)
+            noise = np.where(trial.model.constrained, 0.0, system.diagonal() * reach)
+            squares += float(np.vdot(noise, noise))
+        # Forces are evaluated at q + θ dx: A holds θ K, but the last bit of these positions changes the forces by K.
+        return float(np.finfo(np.float64).eps * np.sqrt(squares)) / self.scheme.theta
+
     def add_geometric_stiffness(self, systems: Sequence[System], *, exact: bool = True, turning: bool = False) -> None:
         """Add −λ ∂²δ/∂q² of the constraints that have one, at the last λ: of this step, or of the one before; where not
         `exact` it is one for full linear solves. With `turning` that of lever arms too.

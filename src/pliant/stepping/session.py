@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
@@ -75,6 +75,10 @@ class Session(Protocol):
     def constraints(self) -> Sequence[Constraint]:
         """Constraints beside those of the world."""
 
+    @property
+    def moves_supports(self) -> bool:
+        """Whether `solve` may move supports, for which it observes the systems."""
+
     def of_first_part(self, fraction: float) -> Session:
         """That of the first `fraction` of the step."""
 
@@ -103,6 +107,7 @@ class DirectSession:
 
     constraints: Sequence[Constraint] = ()
     follow: bool = False
+    moves_supports: ClassVar[bool] = False
 
     def of_first_part(self, fraction: float) -> DirectSession:
         """The same: commands are those of the step's part."""

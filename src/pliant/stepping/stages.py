@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf
+from operator import methodcaller
 from time import perf_counter
 from typing import Any, NamedTuple, Protocol
 
@@ -230,15 +231,11 @@ def linearize(
     answer_interrupts()  # every iteration comes by here
     began = perf_counter()
     systems, forces = step.bodies.linearized(tangent, stiffened=stiffened)
-    round_off = 0.0 if tangent is Tangent.WARPED else _round_off(step.bodies, systems)
+    round_off = 0.0 if tangent is Tangent.WARPED else step.bodies.round_off(systems)
     if regularization is not None:
         regularization.regularize(step, systems)
     step.timers.since("linearize", began)
     return Linearization(tuple(systems), forces, tangent, round_off, regularization)
-
-
-def _factor(system: System) -> Factor:
-    return system.factorize()
 
 
 def factorize(step: Step, linearization: Linearization) -> Factorization:
@@ -252,7 +249,7 @@ def factorize(step: Step, linearization: Linearization) -> Factorization:
         began = perf_counter()
         observed = step.session.observe(made.systems)
         try:
-            factors = divided(_factor, made.systems, lambda system: system.operations, least=_SHARED)
+            factors = divided(methodcaller("factorize"), made.systems, lambda system: system.operations, least=_SHARED)
             return Factorization(made, tuple(factors), observed, projected)
         except SingularError:
             if not attempts or (attempts == [False] and not step.world.stiff_constraints):
@@ -300,27 +297,38 @@ def correct(
     condensation: Condensation | None,
 ) -> Correction:  # fmt: skip
     """Constraint forces from their laws, and dx = dx_free + A⁻¹ Hᵀ λ."""
-    linearization = factorization.linearization
-    bodies, session, report = step.bodies, step.session, step.report
+    linearization, solution = factorization.linearization, None
     lam = _NO_FORCES
-    met, rest = Status.CONVERGED, 0.0
-    reactions = bodies.reactions if assembly is None else None
-    moved: Sequence[tuple[int, FloatArray]] = ()
     if condensation is not None and assembly is not None:
-        condensed = Condensed(bodies, assembly, factorization.factors, condensation, factorization.observed)
-        solution = _solve_constraints(step, condensed)
-        bodies, session, lam, report = solution.bodies, solution.session, solution.lam, solution.report
-        met, rest, moved = solution.status, solution.residual, solution.moved
+        solution = solve_constraints(
+            step, Condensed(step.bodies, assembly, factorization.factors, condensation, factorization.observed)
+        )
+        lam = solution.lam
     began = perf_counter()
     solved = _solved(linearization.systems, free, condensation, assembly, lam)
-    if condensation is not None and assembly is not None:
-        reactions = filled(Reactions, {"assembly": assembly, "lam": lam, "shapes": step.world.shapes})
-    for index, motion in moved:
-        x, error, total = solved[index]
-        solved[index] = x + motion, error if all_finite(motion) else inf, total
+    done = corrected(step, assembly, solution, solved, projected=factorization.projected)
     for system, factor in zip(linearization.systems, factorization.factors):
         system.release(factor)
     step.timers.since("correct", began)
+    return Correction(done, linearization.forces, linearization.round_off)
+
+
+def corrected(
+    step: Step, assembly: Assembly | None, solution: Solution | None, solved: list[Solved], *, projected: bool = False
+) -> Step:
+    """The step with one linear solve more: its rows, their forces, None where there are no rows, and the motion of each
+    body `solved` under them.
+    """
+    bodies, session, report, lam = step.bodies, step.session, step.report, _NO_FORCES
+    met, rest = Status.CONVERGED, 0.0
+    reactions = bodies.reactions if assembly is None else None
+    if solution is not None:
+        bodies, session, lam, report = solution.bodies, solution.session, solution.lam, solution.report
+        met, rest = solution.status, solution.residual
+        reactions = filled(Reactions, {"assembly": assembly, "lam": lam, "shapes": step.world.shapes})
+        for index, motion in solution.moved:
+            x, error, total = solved[index]
+            solved[index] = x + motion, error if all_finite(motion) else inf, total
     found = {
         "bodies": bodies if reactions is bodies.reactions else evolve(bodies, reactions=reactions),
         "session": session,
@@ -329,13 +337,12 @@ def correct(
         "dx": tuple([x for x, _, _ in solved]),
         "report": report,
         "iterations": step.iterations + 1,
-        "projected": step.projected + factorization.projected,
+        "projected": step.projected + projected,
         "linear_residual": linear_residual(solved),
         "constraint_status": met,
         "constraint_residual": rest,
     }
-    done = filled(Step, {**step.__dict__, **found})
-    return Correction(done, linearization.forces, linearization.round_off)
+    return filled(Step, {**step.__dict__, **found})
 
 
 def _with_kept(step: Step, kept: KeptContacts, contacts: Detection) -> Assembly:
@@ -349,7 +356,8 @@ def _with_kept(step: Step, kept: KeptContacts, contacts: Detection) -> Assembly:
     return gathered(made)
 
 
-def _solve_constraints(step: Step, condensed: Condensed) -> Solution:
+def solve_constraints(step: Step, condensed: Condensed) -> Solution:
+    """The forces of the rows, from their laws or from a solver."""
     began = perf_counter()
     try:
         found = step.session.solve(condensed)
@@ -388,13 +396,3 @@ def _solved(
         motion.checked(system, motion.dx, H, lam) if rows is None else rows.solved(system, H, lam)
         for motion, system, rows, H in parts
     ]
-
-
-def _round_off(bodies: StepBodies, systems: Sequence[System]) -> float:
-    squares = 0.0
-    for trial, system in zip(bodies.trials, systems, strict=True):
-        reach = np.broadcast_to(trial.coordinate_scale(), trial.dx.shape)
-        noise = np.where(trial.model.constrained, 0.0, system.diagonal() * reach)
-        squares += float(np.vdot(noise, noise))
-    # Forces are evaluated at q + θ dx: A holds θ K, but the last bit of these positions changes the forces by K.
-    return float(np.finfo(np.float64).eps * np.sqrt(squares)) / bodies.scheme.theta

@@ -18,6 +18,7 @@ from pliant.models.volume.adjoint import VolumeAdjoint
 from pliant.models.volume.balance import balance, has_motion_left
 from pliant.models.volume.blocks import BlockSystem, ConstrainedFactor
 from pliant.models.volume.free_rotation import free_rotation, widened, widening, without_moment
+from pliant.models.volume.joined import JoinedSolve
 from pliant.models.volume.linear_adjoint import LinearVolumeAdjoint
 from pliant.models.volume.memory import Remembered
 from pliant.models.volume.rest_slope import rest_slope
@@ -223,6 +224,28 @@ class VolumeTrial(NodalTrial):
             free = np.where(model.constrained, 0.0, r)
         own = {"model": model, "values": values, "r": free, "constrained_dx": constrained_dx, "warped": warped}
         return filled(VolumeSystem, {**own, "workspace": self.workspace}), residual
+
+    def joined_solve(self) -> JoinedSolve | None:
+        """A dx = r at the start of the step with all of its stages (`Trial.joined_solve`)."""
+        model, scheme, damping = self.model, self._scheme, self.model.spec.damping
+        plain = self._rotation is None and self._widening is None and self._remembered is None and self._first is None
+        if not (plain and self.still) or (model.supports and self.must_move()):
+            return None
+        made = JoinedSolve.take(self.workspace, model)
+        if made is None:
+            return None
+        x = self._evaluated[1]
+        inertia = scheme.inertia + damping.mass * scheme.rate
+        stiffness = scheme.theta + damping.stiffness * scheme.rate
+        internal = model.assemble(x, mass=inertia, stiffness=stiffness, tangent=Tangent.WARPED, values=made.values)[1]
+        _, left = balance(
+            model.mass.nodal, frozen(self._gravity), model.loads(x, self._controls), internal, frozen(self._velocity),
+            scheme.momentum, model.constrained, frozen(self._target) if model.supports else made.rest, frozen(self._q),
+            made.still, self.load_fraction, ROUNDING, made.forces, made.r,
+        )  # fmt: skip
+        if left:
+            made.release(self.workspace, model)
+        return None if left else made
 
     def _soften(self, x: FloatArray, tangent: Tangent, values: FloatArray, force: FloatArray) -> None:
         """Add the softening at x (n, 3), m, to the blocks `values` (b, 3, 3) of the matrix and to `force` (n, 3), N."""

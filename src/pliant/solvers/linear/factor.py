@@ -59,6 +59,11 @@ class CholeskyFactor(SolvedResponse):
         self._factorize(self._checked_values(values))
 
     @property
+    def storage(self) -> tuple[FloatArray, FloatArray]:
+        """What `multifrontal.factorize_all` writes into: the panels of L, and scratch."""
+        return self.panels, self._workspace
+
+    @property
     def size(self) -> int:
         """Length of the vectors of `solve`: node_count × block."""
         return self.symbolic.pattern.node_count * self._block
@@ -137,7 +142,7 @@ class CholeskyFactor(SolvedResponse):
         if symbolic.halves is None:
             given = symbolic.layout, blas_arrays(), values, symbolic.pattern.diagonal, symbolic.nodes, PIVOT_TOLERANCE
             with one_blas_thread():
-                failed = multifrontal.factorize_all(*given, self.panels, self._workspace)
+                failed = multifrontal.factorize_all(*given, *self.storage)
         else:
             failed = self._factorize_halves(values, symbolic.halves)
         if failed >= 0:
