@@ -38,6 +38,7 @@ class BorePair(SlenderPair):
     """The slender body `a` inside the hollow one, `b`."""
 
     encloses: ClassVar[bool] = True
+    can_cross: ClassVar[bool] = False
 
     def contact_set(self, view: RowView, previous: ContactSet | None) -> ContactSet:
         """Contacts within the margin at the positions of `view`; those of the `previous` step keep their sides."""

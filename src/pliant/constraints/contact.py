@@ -69,6 +69,10 @@ _DENTED = (
     "which the round body rests, and it dips between the nodes of a coarse surface; use cells shorter than 0.4 of its "
     "radius there, more friction, or a dynamic stepper, which has these contacts"
 )
+_OUTRUN = (
+    "{a!r} and {b!r} approached by up to {beyond:.3g} mm more in a step than detection covers and may have passed "
+    "through each other: use a smaller dt, or continuous=True or a wider margin in scene.collide"
+)
 _CROWDED = (
     "more contacts of {a!r} and {b!r} are in reach of a step than the " + str(MOST) + " that a pair keeps: those that "
     "would be deepest are solved, read info.penetration for the others; use a smaller dt or a narrower margin"
@@ -92,6 +96,7 @@ class ContactPair(Constraint):
     memory_type: ClassVar[type[ContactMemory]] = ContactMemory
     is_contact: ClassVar[bool] = True
     encloses: ClassVar[bool] = False  # whether side a stays inside side b
+    can_cross: ClassVar[bool] = True  # whether `constraints.continuous` can tell that its sides cross
 
     @property
     def name(self) -> str:
@@ -284,8 +289,8 @@ class ContactPair(Constraint):
         return sum(float(np.sqrt(((shift - mean) ** 2).sum(axis=1).max())) for shift in shifts)
 
     def warnings(self, view: RowView, memory: Any) -> tuple[str, ...]:
-        """A warning where the motion outran detection, where more contacts are in reach than a pair keeps, or where a
-        round solid dips between the nodes that a quasi-static solve keeps apart from it.
+        """A warning where the motion of a dynamic step outran detection, where more contacts are in reach than a pair
+        keeps, or where a round solid dips between the nodes that a quasi-static solve keeps apart from it.
         """
         contacts = None if memory is None else memory.contacts
         found: tuple[str, ...] = (
@@ -295,15 +300,10 @@ class ContactPair(Constraint):
             dent = self.overlap(view)
             if dent > _DEEPEST_DENT * self.b.solid.radius:
                 found += (_DENTED.format(a=self.a.name, b=self.b.name, depth=1e3 * dent),)
-        beyond = self.outrun(view, memory)
+        beyond = self.outrun(view, memory) if view.dt or not self.can_cross else 0.0
         if beyond <= 0.0:
             return found
-        text = (
-            f"{self.a.name!r} and {self.b.name!r} approached by up to {1e3 * beyond:.3g} mm more in a step "
-            "than detection covers and may have passed through each other: use a smaller dt, or continuous=True or a "
-            "wider margin in scene.collide"
-        )
-        return (*found, text)
+        return (*found, _OUTRUN.format(a=self.a.name, b=self.b.name, beyond=1e3 * beyond))
 
     def overlap(self, view: RowView) -> float:
         """Largest penetration of the two sides at the positions of `view`, m; 0 without any."""

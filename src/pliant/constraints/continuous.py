@@ -6,6 +6,7 @@ by their own law of motion. The motion is divided so that no point leaves its st
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -40,6 +41,13 @@ def crossing_time(pair: ContactPair, view: RowView) -> float:
         if time < np.inf:
             return float(at[0] + time * (at[1] - at[0]))
     return np.inf
+
+
+def passes(pair: ContactPair, increments: Sequence[RowView]) -> bool:
+    """Whether the sides of `pair` cross on the straight motions of load `increments` that outrun detection."""
+    return pair.can_cross and any(
+        pair.outrun(view, None) > 0.0 and crossing_time(pair, view) < np.inf for view in increments
+    )
 
 
 def _wall(side: Collider) -> float:

@@ -124,6 +124,7 @@ class FacingPair(ContactPair):
     table: FacingTable
 
     memory_type: ClassVar[type[ContactMemory]] = FacingMemory
+    can_cross: ClassVar[bool] = False
 
     @classmethod
     def build(cls, spec: Facing, models: Sequence[Model], pair: int) -> FacingPair:

@@ -111,6 +111,7 @@ class ReducedPair(ContactPair):
     basis: ContactBasis
 
     memory_type: ClassVar[Any] = ReducedMemory
+    can_cross: ClassVar[bool] = False
 
     @property
     def name(self) -> str:

@@ -64,7 +64,8 @@ class Equilibrium(ConstrainedSolves):
 
     `trouble` says why the last iteration ended without an equilibrium, `escapes` how many unstable ones were left, and
     `collapsed` which bodies had elements inverted, as laws without a barrier allow. `budget` is the most linear
-    solves of the whole quasi-static solve.
+    solves of the whole quasi-static solve, `passed` times (s) and positions of the states on the load path before the
+    last increment.
     """
 
     def __init__(self, step: Step, *, once: bool = False) -> None:
@@ -73,11 +74,12 @@ class Equilibrium(ConstrainedSolves):
         self.escapes = 0
         self.collapsed: set[str] = set()
         self.budget = np.inf
+        self.passed: list[tuple[float, Sequence[FloatArray]]] = []
 
     def restart(self, step: Step, bodies: StepBodies) -> None:
         """Begin again with `bodies` from `step`, where only the linear solves taken are remembered."""
         self.step = evolve(step, iterations=self.step.iterations)
-        self.trouble, self.escapes, self.collapsed = "", 0, set()
+        self.trouble, self.escapes, self.collapsed, self.passed = "", 0, set(), []
         self._carried = None
         self.begin(bodies)
 

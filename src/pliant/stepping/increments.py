@@ -15,6 +15,7 @@ from pliant.stepping.diagnosis import shape_warnings
 from pliant.stepping.equilibrium import FIRST_DAMPING, Equilibrium
 from pliant.stepping.load_path import LoadPath
 from pliant.stepping.obstruction import closed_pieces, collapse
+from pliant.stepping.passing import crosses
 from pliant.stepping.relaxation import Relaxation
 from pliant.stepping.session import DirectSession
 from pliant.stepping.stages import Step
@@ -53,6 +54,8 @@ PROMISING = 50
 """Linear solves from which on their number for the whole path is estimated."""
 WITH_FALLBACK = 0.4
 """Fraction of the linear solves for a path that friction alone asks for, where the full load has an equilibrium."""
+SHORTEST_CROSSING = 1.0 / 64.0
+"""Increment from which on one in which bodies cross is not made shorter: `info.warnings` names them."""
 INTERMEDIATE_TOLERANCE = 1e-5
 """Relative residual of an increment before the last one."""
 
@@ -118,22 +121,24 @@ class _Walk:
         """Newton at the full load: with full steps, because bending makes a line search timid; under loads alone then
         with line search. Commands of actuators are better followed: a long step may end in another equilibrium.
 
-        With friction the outcome counts only where it does not depend on the path.
+        With friction the outcome counts only where it does not depend on the path, and nowhere where bodies would have
+        passed through each other.
         """
         equilibrium = self._equilibrium
         if self._longest < 1.0 and not self._frictional:
             return False
         start = [np.zeros_like(x) for x in equilibrium.step.bodies.dx]
-        if self._frictional and self._rebase:
-            found = equilibrium.newton(self._tolerance, WITH_FRICTION)
-            if found and _path_independent(equilibrium.step):
+        frictional = self._frictional and self._rebase
+        if equilibrium.newton(self._tolerance, WITH_FRICTION if frictional else AT_ONCE):
+            if not self._rebase:
                 return True
-            if found:
-                self._fallback = equilibrium.step
-                equilibrium.budget = min(equilibrium.budget, self._with_fallback)
+            if crosses(equilibrium.step):
+                return False
+            if not frictional or _path_independent(equilibrium.step):
+                return True
+            self._fallback = equilibrium.step
+            equilibrium.budget = min(equilibrium.budget, self._with_fallback)
             return False
-        if equilibrium.newton(self._tolerance, AT_ONCE):
-            return True
         if self._rebase and (self._pairs or self._path.commanded):
             return False
         equilibrium.move_to(start)
@@ -152,15 +157,19 @@ class _Walk:
             end = 1.0 if reached + 1.2 * size >= 1.0 else reached + size
             before = equilibrium.step.iterations
             relaxed = failures > 1
+            way: list[State] = []
             if relaxed and self._rebase:
-                found = Relaxation(equilibrium, self._path, state, reached, end).to_rest(self._tolerance_at(end))
+                found, way = self._relaxed(state, reached, end)
             else:
                 equilibrium.begin(self._bodies(state, reached, end, good))
                 equilibrium.escapes = 0
                 found = self._increment(end, damped=relaxed and failures % 2 == 0)
                 if not found and equilibrium.escapes and self._rebase:
                     relaxed, away = True, equilibrium.step.advanced()
-                    found = Relaxation(equilibrium, self._path, away, end, end).to_rest(self._tolerance_at(end))
+                    found, way = self._relaxed(away, end, end)
+            if found and not relaxed and self._rebase and size > SHORTEST_CROSSING and crosses(equilibrium.step):
+                size, longest = SHORTER * size, max(0.5 * longest, SHORTEST_CROSSING)
+                continue
             self._indefinite = not found and (self._indefinite or equilibrium.indefinite)
             if found:
                 if relaxed:
@@ -168,6 +177,8 @@ class _Walk:
                 count, reached, failures = count + 1, end, 0
                 if equilibrium.step.iterations - before <= EASY or relaxed:
                     size = min(LONGER * size, longest)
+                if self._rebase:
+                    equilibrium.passed += [(each.time, each.q) for each in (state, *way[:-1])]
                 if self._rebase and reached < 1.0:
                     state = equilibrium.step.advanced()
                 good = equilibrium.step.bodies.dx
@@ -179,6 +190,11 @@ class _Walk:
                 self._give_up(reached, end, state)
                 return NEWTON, 1
         return method, count
+
+    def _relaxed(self, state: State, reached: float, end: float) -> tuple[bool, list[State]]:
+        """Whether dynamic relaxation comes to rest, and the states that it goes through."""
+        relaxation = Relaxation(self._equilibrium, self._path, state, reached, end)
+        return relaxation.to_rest(self._tolerance_at(end)), relaxation.states
 
     def _too_slow(self, reached: float) -> bool:
         """Whether a path over edges and faces of round obstacles, which can be left to vertices, takes twice the linear

@@ -17,6 +17,7 @@ from pliant.core.status import Status
 from pliant.core.types import FloatArray
 from pliant.stepping import diagnosis
 from pliant.stepping.diagnosis import Diagnosis
+from pliant.stepping.passing import Waypoint, passing_warnings
 from pliant.stepping.stages import Step
 from pliant.world import State, World
 
@@ -58,7 +59,8 @@ class StepInfo:
     (rows,) are the multipliers of the rows, in N. `inverse` is what an inverse solver reports; `shift` the fraction of
     the mass that a quasi-static solve last added to the matrix, and `method` how it found the equilibrium: "newton" at
     the full load, "load increments", or "dynamic relaxation". `step` is the data of the finished step, frozen, from
-    which read-outs and `diagnose` are computed; `advanced` is the state that it led to.
+    which read-outs and `diagnose` are computed; `advanced` is the state that it led to. `passed` are the equilibria of
+    the load path before the last increment.
     """
 
     status: Status
@@ -74,6 +76,7 @@ class StepInfo:
     shift: float = 0.0
     method: str = ""
     lam: FloatArray | None = None
+    passed: Sequence[Waypoint] = field(default=(), repr=False)
 
     @property
     def world(self) -> World:
@@ -230,7 +233,7 @@ class StepInfo:
         """What the step may have missed, in words: bodies faster than detection, channel points passed by a tip,
         effectors of an inverse that would settle elsewhere than reported (once for a stepper and a world).
         """
-        own = diagnosis.warnings(self.step)
+        own = diagnosis.warnings(self.step) + passing_warnings(self.step, self.passed)
         return own if self.inverse is None else (*own, *self.inverse.warnings(self))
 
     def reaction(self, body: Any) -> FloatArray:

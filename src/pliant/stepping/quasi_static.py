@@ -109,4 +109,5 @@ class QuasiStatic:
             rigid_motion=equilibrium.rigid_motion(),
             shift=equilibrium.shift,
             method=method,
+            passed=tuple(equilibrium.passed),
         )

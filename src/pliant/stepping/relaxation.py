@@ -43,11 +43,14 @@ MOST_ESCAPES = 6
 
 
 class Relaxation:
-    """The overdamped motion from the equilibrium `state` at the parameter `reached` of the load path to `end`."""
+    """The overdamped motion from the equilibrium `state` at the parameter `reached` of the load path to `end`, through
+    its `states`.
+    """
 
     def __init__(self, equilibrium: Equilibrium, path: LoadPath, state: State, reached: float, end: float) -> None:
         self._equilibrium, self._path = equilibrium, path
         self._state, self._reached, self._end = state, reached, end
+        self.states = [state]
         self._damping, self._increment = FIRST_DAMPING, FIRST_INCREMENT * (end - reached)
         self._motion = self._rejected = np.inf
         self._last: list[FloatArray] | None = None
@@ -109,6 +112,7 @@ class Relaxation:
         ):
             return self._shorter(SLOWER**2)
         self._state, self._reached, self._motion = equilibrium.step.advanced(), end, motion
+        self.states.append(self._state)
         turns = self._last is not None and _opposed(steps, self._last)
         self._last = steps
         if turns and self._damping < FIRST_DAMPING:  # with more of it, constraints act on the nearest nodes alone
