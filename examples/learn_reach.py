@@ -4,6 +4,10 @@ It needs PyTorch (``pip install torch``) beside ``pliant[gym]``; without it, it 
 for some seconds, to show that the return rises. The whole training, of which docs/gym.md has the curve:
 
     python examples/learn_reach.py --reduced --steps 60000 --curve reach.json
+
+Another task, with more copies and a longer view ahead:
+
+    python examples/learn_reach.py --task FollowTarget --copies 256 --discount 0.99 --steps 2000000 --curve follow.json
 """
 
 import argparse
@@ -21,7 +25,10 @@ import pliant.gym  # noqa: F401  registers the environments
 
 parser = argparse.ArgumentParser()
 parser.add_argument("--steps", type=int, default=6_000, help="environment steps of the training")
-parser.add_argument("--reduced", action="store_true", help="learn on the reduced twin, and test on the full trunk too")
+parser.add_argument("--task", default="Reach", help="name of the task")
+parser.add_argument("--copies", type=int, default=16, help="environments at once")
+parser.add_argument("--discount", type=float, default=0.95, help="of the reward of the next step")
+parser.add_argument("--reduced", action="store_true", help="learn on the reduced twin, and test on the task itself too")
 parser.add_argument("--seed", type=int, default=1)
 parser.add_argument("--curve", help="file (.json) for the learning curve")
 asked = parser.parse_args()
@@ -32,9 +39,11 @@ if importlib.util.find_spec("torch") is None:
 import torch  # noqa: E402
 from torch import nn  # noqa: E402
 
-COPIES, HORIZON, EPISODE = 16, 64, 50  # environments, steps of each between two updates, steps of an episode
-PASSES, MINIBATCH, CLIP, DISCOUNT, TRACE = 8, 256, 0.2, 0.95, 0.95
-FULL, NAME = "Pliant/Reach-v0", "Pliant/Reach-reduced-v0" if asked.reduced else "Pliant/Reach-v0"
+COPIES, HORIZON, DISCOUNT = asked.copies, 64, asked.discount  # environments, steps of each between two updates
+PASSES, MINIBATCH, CLIP, TRACE = 8, max(256, COPIES * HORIZON // 16), 0.2, 0.95
+FULL, NAME = f"Pliant/{asked.task}-v0", f"Pliant/{asked.task}-{'reduced-' if asked.reduced else ''}v0"
+WHOLE = gymnasium.spec(FULL).max_episode_steps or 100  # steps of an episode of a test
+EPISODE = WHOLE // 2 if asked.task == "Reach" else WHOLE  # and of the training: the trunk is there in half the time
 torch.manual_seed(asked.seed)
 torch.set_num_threads(1)
 
@@ -67,16 +76,18 @@ class Policy(nn.Module):
 def tested(policy: Policy, name: str, episodes: int, seed: int) -> tuple[float, float]:
     """Fraction of episodes that end in success, and their mean last error, m, without exploration."""
     copies = min(COPIES, episodes)
-    envs = gymnasium.make_vec(name, copies, autoreset_mode=AutoresetMode.DISABLED, max_episode_steps=2 * EPISODE)
+    envs = gymnasium.make_vec(name, copies, autoreset_mode=AutoresetMode.SAME_STEP, max_episode_steps=WHOLE)
     reached, errors = [], []
     for first in range(0, episodes, copies):
-        seen, over = envs.reset(seed=seed + first)[0], False
-        while not over:
+        seen, waits = envs.reset(seed=seed + first)[0], np.ones(copies, bool)
+        while waits.any():
             with torch.no_grad():
-                seen, _, _, truncated, info = envs.step(policy.mean(torch.as_tensor(seen)))
-            over = truncated.all()
-        reached.append(info["success"])
-        errors.append(info["error"])
+                seen, _, terminated, truncated, info = envs.step(policy.mean(torch.as_tensor(seen)))
+            ended = waits & (terminated | truncated)
+            if ended.any():
+                reached += info["final_info"]["success"][ended].tolist()
+                errors += info["final_info"]["error"][ended].tolist()
+            waits &= ~ended
     envs.close()
     return float(np.mean(reached)), float(np.mean(errors))
 
@@ -136,17 +147,14 @@ for update in range(updates):
             "steps": (update + 1) * COPIES * HORIZON,
             "seconds": perf_counter() - begun,
             "reward": float(data["reward"].mean()),
-            "success": float(np.mean(reached)),
-            "error": float(np.mean(errors)),
+            "success": float(np.mean(reached)) if reached else None,  # no episode ended
+            "error": float(np.mean(errors)) if errors else None,
         }
     )
     if update % max(1, updates // 20) == 0 or update == updates - 1:
         row = curve[-1]
-        print(
-            f"{row['steps']:8d} steps {row['seconds']:6.0f} s   reward {row['reward']:6.3f}   "
-            f"{100 * row['success']:3.0f} % reached   {1e3 * row['error']:5.1f} mm away",
-            flush=True,
-        )
+        ended = f"   {100 * row['success']:3.0f} % reached   {1e3 * row['error']:5.1f} mm away" if reached else ""
+        print(f"{row['steps']:8d} steps {row['seconds']:6.0f} s   reward {row['reward']:6.3f}{ended}", flush=True)
 envs.close()
 
 seconds = perf_counter() - begun
@@ -156,10 +164,10 @@ if asked.steps >= 50_000:
         print(
             f"{name}: {100 * success:.0f} % of 96 new goals reached, {1e3 * error:.1f} mm away, after {seconds:.0f} s"
         )
-    assert all(success >= 0.9 for success, _ in results.values()), "the policy must reach nine goals of ten"
+    assert asked.task != "Reach" or all(success >= 0.9 for success, _ in results.values()), "nine goals of ten"
 else:
     results = {}
-    assert curve[-1]["reward"] > curve[0]["reward"], "the policy must become better"
+assert curve[-1]["reward"] > curve[0]["reward"], "the policy must become better"
 if asked.curve:
     with open(asked.curve, "w", encoding="utf-8") as stream:
         json.dump({"environment": NAME, "seconds": seconds, "curve": curve, "tested": results}, stream)
