@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import gymnasium
@@ -15,7 +15,7 @@ from pliant.core.checks import positive_count
 from pliant.core.errors import InputError
 from pliant.core.types import BoolArray
 from pliant.gym.environment import RENDER_MODES, checked_view, info_of, spaces
-from pliant.gym.episodes import Episodes, actions_of
+from pliant.gym.episodes import Episodes, Outcome, actions_of
 from pliant.gym.picture import draw
 from pliant.gym.task import Shapes, Task
 from pliant.gym.twins import task_of
@@ -117,13 +117,26 @@ class VectorEnvironment(gymnasium.vector.VectorEnv[Any, Any, Any]):
         anew = self._over if at_once else waiting
         observations, begun = self._begin(anew) if anew.any() else (after.observations, {})
         self._seen = np.where(anew[:, None], observations, after.observations)
+        infos = self._infos(after, found.errors, begun, waiting)
+        return self._seen.copy(), np.where(waiting, 0.0, after.rewards), terminated, truncated, infos
+
+    def _infos(
+        self, after: Outcome, errors: Mapping[int, Exception], begun: dict[int, dict[str, Any]], waiting: BoolArray
+    ) -> dict[str, Any]:
+        """What is said of a step of all copies, as Gymnasium wants it: arrays with masks of the copies they are of."""
+        if not begun and not errors and not waiting.any():  # most steps
+            every = np.ones(self.num_envs, bool)
+            said = {"success": after.success, "error": after.error}
+            return {
+                name: part for key, value in said.items() for name, part in ((key, value), (f"_{key}", every.copy()))
+            }
         infos: dict[str, Any] = {}
         for copy in range(self.num_envs):
-            info = {} if waiting[copy] else info_of(after, found.errors, copy)
+            info = {} if waiting[copy] else info_of(after, errors, copy)
             if copy in begun and not waiting[copy]:
                 infos = self._add_info(infos, {"final_obs": after.observations[copy], "final_info": info}, copy)
             infos = self._add_info(infos, begun.get(copy, info), copy)
-        return self._seen.copy(), np.where(waiting, 0.0, after.rewards), terminated, truncated, infos
+        return infos
 
     def render(self) -> tuple[Any, ...] | None:
         """Pictures of all copies; see `Environment.render`."""

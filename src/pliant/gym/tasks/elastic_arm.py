@@ -8,6 +8,7 @@ time-stepping", arXiv:2511.06667, 2025, and of its program dismech-rl; docs/gym.
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -73,12 +74,16 @@ class ElasticArm(Task):
         self.muscles = scene.add(RodMoments(self.arm))
 
     def controls(self, command: FloatArray) -> dict[Any, Any]:
-        moments, count = np.zeros((self.arm.sections, 3)), self.arm.sections // REGIONS
-        bent = command.reshape(REGIONS, len(self.commanded))
-        for k, strain in enumerate(self.commanded):
-            column = ("twist", "bend_y", "bend_z").index(strain)
-            moments[:, column] = STIFFNESS[column] * np.repeat(bent[:, k], count) / (LENGTH / REGIONS)
-        return {self.muscles: Torque(moments)}
+        bent = command.reshape(REGIONS, 1, len(self.commanded))
+        moments = np.zeros((REGIONS, self.arm.sections // REGIONS, 3))
+        columns = self._columns
+        moments[:, :, columns] = STIFFNESS[columns] * bent / (LENGTH / REGIONS)
+        return {self.muscles: Torque(moments.reshape(-1, 3))}
+
+    @cached_property
+    def _columns(self) -> list[int]:
+        """Columns of the moments of a section that are commanded."""
+        return [("twist", "bend_y", "bend_z").index(strain) for strain in self.commanded]
 
     def measured(self, shapes: Shapes) -> FloatArray:
         points = self.points(shapes)
