@@ -239,6 +239,7 @@ def _slender() -> None:
     scene.collide(rod, scene.add(Rod(0.02, 2, position=(0.0, 0.0081, 0.0), **elastic)))
     post = Obstacle.capsule(start=(0.008, -0.0082, -0.01), end=(0.008, -0.0082, 0.01), radius=0.004)
     scene.collide(rod, scene.add(post))
+    scene.collide(rod, scene.add(Obstacle.sphere(center=(0.0, 0.0, -1.0), radius=0.1)))
     rubber = materials.Corotated(young=1e5, poisson=0.4, density=1000)
     scene.collide(beam, scene.add(Volume(block.translated((0.0, 0.0, 0.0363)), rubber)), friction=0.5)
     scene.collide(beam, scene.add(Obstacle.tubes([(-1.0, 0.0, 0.0), (1.0, 0.0, 0.0)], radius=0.5)), margin=0.01)

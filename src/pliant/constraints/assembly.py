@@ -104,6 +104,7 @@ def _slices(counts: tuple[int, ...]) -> tuple[slice, ...]:
 
 def joined(parts: Sequence[Rows]) -> Rows:
     """The rows of all `parts`, one below the other."""
+    parts = [part for part in parts if len(part.gap)] or parts[:1]
     if len(parts) == 1:
         return parts[0]
     H = stacked_blocks([RowBlocks.of(part.H) for part in parts])

@@ -9,8 +9,8 @@ contacts coincide with that of the ball between them, so gaps change continuousl
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -23,6 +23,7 @@ from pliant.collision.narrow.axis_distance import (
     SAMPLES,
     lowest_points,
     no_contacts,
+    solids_within_reach,
     within_reach,
 )
 from pliant.collision.solids.obstacles import Primitive
@@ -38,6 +39,41 @@ from pliant.models.body import Model
 
 _SOLIDS = (Sphere, Capsule, Cylinder, Box, MeshObstacle)
 """Solids that may fit between two balls. Planes and the insides of tubes do not."""
+
+
+@dataclass(frozen=True, eq=False)
+class FixedSolids:
+    """Analytic solids that never move: `kinds` (s,), `shapes` (s, k), `positions` (s, 3) m, `rotations` (s, 3, 3) and
+    the `margins` (s,), m, of their pairs with one slender body.
+    """
+
+    kinds: IndexArray
+    shapes: FloatArray
+    positions: FloatArray
+    rotations: FloatArray
+    margins: FloatArray
+
+    @classmethod
+    def of(cls, pairs: Sequence[ContactPair]) -> FixedSolids:
+        """The solids of the sides b of `pairs`."""
+        solids, poses = [pair.b.solid for pair in pairs], [pair.b.handle.pose(0.0) for pair in pairs]
+        shapes = np.zeros((len(pairs), max(len(solid.numbers) for solid in solids)))
+        for row, solid in zip(shapes, solids, strict=True):
+            row[: len(solid.numbers)] = solid.numbers
+        parts = (
+            np.array([solid.kind for solid in solids], np.int64), shapes, np.array([pose[0] for pose in poses]),
+            np.array([pose[1:] for pose in poses]), np.array([pair.margin for pair in pairs]),
+        )  # fmt: skip
+        return cls(*(frozen(part) for part in parts))
+
+    def near(self, points: FloatArray, reach: FloatArray, approach: float) -> list[bool]:
+        """Whether any of the `points` (p, 3) m is nearer to each solid than the margin, which is at least `approach` m,
+        and its `reach` (p,) m.
+        """
+        margins, near = np.maximum(self.margins, approach), np.empty(len(self.kinds), np.bool_)
+        own = self.kinds, self.shapes, self.positions, self.rotations
+        solids_within_reach(*own, frozen(margins), points, reach, near)
+        return near.tolist()  # type: ignore[no-any-return]
 
 
 class Nearest(NamedTuple):
@@ -57,14 +93,39 @@ class Nearest(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class AxisPair(ContactPair):
-    """A slender body `a`, whose segments are those of `side`, that collides with the solid or the surface of `b`."""
+    """A slender body `a`, whose segments are those of `side`, that collides with the solid or the surface of `b`.
+
+    `solids` are the fixed ones that it may meet, that of `b` is number `place` of them: one call says which are near.
+    """
 
     side: Side | None = None
+    solids: FixedSolids | None = None
+    place: int = 0
 
     @property
     def direction_models(self) -> tuple[int, ...]:
         """Index of the slender model: points of its axis are no linear functions of the unknowns."""
         return () if self.a.index is None else (self.a.index,)
+
+    def detect(self, view: RowView) -> Any:
+        """Contacts within the margin at the positions of `view`."""
+        if self.solids is not None:
+            near, none = self._near(view, self.solids)
+            if not near[self.place]:
+                return none
+        return super().detect(view)
+
+    def _near(self, view: RowView, solids: FixedSolids) -> tuple[list[bool], ContactSet]:
+        """Whether anything of the body is nearer to each of the `solids` than its margin, and no contacts."""
+        index = self.a.index
+        assert index is not None
+        motion = (view.start[index], view.speeds[index]) if view.dt else ()
+        sources = view.q[index], *motion, view.dt, view.gravity, view.approach
+
+        def made() -> tuple[list[bool], ContactSet]:
+            return solids.near(*self._probes(view), self._approach(view)), no_contacts(len(self.a.points(view)))
+
+        return self.a.once(view, "near", sources, made)
 
     def contact_set(self, view: RowView, previous: ContactSet | None) -> ContactSet:
         """Contacts of the balls and of the segments between them, within the margin at the positions of `view`."""
@@ -231,6 +292,22 @@ def axis_pair(
     if b.solid is not None and not isinstance(b.solid, _SOLIDS):
         return ContactPair(a, b, mu, margin, pair, capacity)
     return AxisPair(a, b, mu, margin, pair, capacity, Side.of(a, models))
+
+
+def with_fixed_solids(pairs: Sequence[ContactPair]) -> list[ContactPair]:
+    """`pairs`, those of a slender body with several fixed analytic solids with all of these."""
+    found = list(pairs)
+    groups: dict[Collider, list[int]] = {}
+    for k, pair in enumerate(pairs):
+        fixed = pair.b.index is None and isinstance(pair.b.solid, Primitive) and pair.b.handle.motion is None
+        if fixed and isinstance(pair, AxisPair):
+            groups.setdefault(pair.a, []).append(k)
+    for members in groups.values():
+        if len(members) > 1:
+            solids = FixedSolids.of([pairs[k] for k in members])
+            for place, k in enumerate(members):
+                found[k] = replace(pairs[k], solids=solids, place=place)  # type: ignore[call-arg]
+    return found
 
 
 def _on_surface(pose: Pose) -> Callable[[FloatArray], Nearest]:

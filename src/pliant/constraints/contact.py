@@ -257,12 +257,13 @@ class ContactPair(Constraint):
 
     def _margin(self, view: RowView) -> float:
         """The margin, m, widened to the approach in the step at present speeds; that of self-contact is its own."""
-        if self.a is self.b:
-            return self.margin
+        return self.margin if self.a is self.b else max(self.margin, self._approach(view))
+
+    def _approach(self, view: RowView) -> float:
+        """Distance, m, by which the sides may approach each other in the step at present speeds."""
         if not view.dt:
-            return max(self.margin, view.approach)
-        fastest = self.a.fastest_approach(self.b, view)
-        return max(self.margin, APPROACH * view.dt * (fastest + view.dt * view.gravity))
+            return view.approach
+        return APPROACH * view.dt * (self.a.fastest_approach(self.b, view) + view.dt * view.gravity)
 
     def outrun(self, view: RowView, memory: Any) -> float:
         """Approach of the sides in the step that ended at `view` beyond what detection covered, m; ≤ 0: none missed."""
@@ -323,12 +324,11 @@ class ContactPair(Constraint):
 
     def contact_rows(self, view: RowView, contacts: ContactSet, frames: FloatArray) -> Rows:
         """Rows of `contacts` along their `frames`."""
+        if not contacts.count:
+            return Rows.none(view.sizes)
         width = 3 if self.mu else 1
-        H = view.blank(contacts.count * width)
-        if not contacts.count and not self.mu:
-            return Rows.of(H, contacts.gap, RowLaw.SIGNORINI, key=contacts.key)
-        directions = frames[:, :width]
-        for index, block in self._gradients(view, contacts, directions) if contacts.count else ():
+        H, directions = view.blank(contacts.count * width), frames[:, :width]
+        for index, block in self._gradients(view, contacts, directions):
             H[index] = H.filled[index] + block if index in H.filled else block
         moves = self.b.index is None and self.b.handle.motion is not None
         drift = np.einsum("mki,mi->mk", directions, self.b.drift(view, contacts.point_b)) if moves else None

@@ -109,6 +109,13 @@ class Rows:
         columns = _one_law(*name)
         return fresh(cls, H=RowBlocks.of(H), gap=gap, target=columns["mu"], **columns, laws=(name,))
 
+    @classmethod
+    def none(cls, sizes: Sequence[int]) -> Rows:
+        """No rows over models of so many unknowns."""
+        columns = _one_law(0, int(RowLaw.SIGNORINI), -np.inf, np.inf, -1)
+        empty = columns["mu"]
+        return filled(cls, {"H": RowBlocks(0, sizes), "gap": empty, "target": empty, "laws": ()} | columns)
+
     @property
     def count(self) -> int:
         """Number of rows."""

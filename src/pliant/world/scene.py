@@ -10,7 +10,7 @@ import numpy as np
 
 from pliant.actuators import Actuator, ActuatorRows
 from pliant.constraints.attachment import Attachment, AttachmentRows
-from pliant.constraints.axis_contact import axis_pair
+from pliant.constraints.axis_contact import axis_pair, with_fixed_solids
 from pliant.constraints.bore import slender_pair
 from pliant.constraints.channel import Channel, ChannelRows
 from pliant.constraints.colliders import Collider
@@ -202,6 +202,7 @@ class Scene:
         constraints += [HoldRows.build(spec, models, k) for k, spec in enumerate(parts[Hold])]
         sides = _Sides(models)
         pairs = [_detected(pair, _contact_pair(pair, sides, k)) for k, pair in enumerate(self._pairs, start=1)]
+        pairs = with_fixed_solids(pairs)
         facings = [FacingPair.build(spec, models, k) for k, spec in enumerate(parts[Facing], start=len(pairs) + 1)]
         apart = [pair for pair, spec in zip(pairs, self._pairs, strict=True) if not spec.allow_overlap]
         _check_apart(models, [*apart, *facings])

@@ -42,6 +42,24 @@ def within_reach(
 
 
 @kernel
+def solids_within_reach(
+    kinds: IndexArray, shapes: FloatArray, positions: FloatArray, rotations: FloatArray, margins: FloatArray,
+    points: FloatArray, reach: FloatArray, near: BoolArray,
+) -> None:  # fmt: skip
+    """Whether `within_reach` finds any of the `points` (p, 3) m near each of several solids, into `near` (s,). The rows
+    of `shapes` (s, k) have the length of the longest.
+    """
+    away, scratch, unit, local = np.empty(3), np.empty(3), np.empty(3), np.empty(3)
+    for s in range(len(kinds)):
+        near[s] = False
+        for p in range(len(points)):
+            _placed(points[p], positions[s], rotations[s], local)
+            if point_distance(kinds[s], shapes[s], local, away, scratch, unit) <= margins[s] + reach[p]:
+                near[s] = True
+                break
+
+
+@kernel
 def lowest_points(
     kind: int, shape: FloatArray, position: FloatArray, rotation: FloatArray, x: FloatArray, fraction: FloatArray,
     kept: BoolArray,
