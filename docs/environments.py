@@ -1,10 +1,11 @@
 """The tables and the curve of docs/gym.md:
 
-    python docs/environments.py [--bench FILE] [--arm FILE] [--curve FILE] [--pictures]
+    python docs/environments.py [--bench FILE] [--arm FILE] [--curve FILE …] [--pictures]
 
 It writes what every task declares. `--bench` is what ``pliant bench gym --json FILE`` wrote: steps a second, and errors
 of the twins. `--arm` is what ``pliant bench arm --json FILE`` wrote: the tasks of the elastic arm beside published
-rates. `--curve` is what ``examples/learn_reach.py --curve FILE`` wrote; it becomes images/learn-reach.svg.
+rates. `--curve` is what ``examples/learn_reach.py --curve FILE`` wrote, for each task that was learned; it becomes
+images/learn-TASK.svg.
 `--pictures` draws images/environments.png: every task in an episode.
 """
 
@@ -108,10 +109,10 @@ def arm_section(report: dict[str, Any]) -> Iterator[str]:
         yield f"| {name} | {span} | {rates} | {beside} |"
 
 
-def learned_section(curve: dict[str, Any]) -> Iterator[str]:
+def learned_section(curve: dict[str, Any], picture: str) -> Iterator[str]:
     """How well the trained policy does on new goals."""
     steps = curve["curve"][-1]["steps"]
-    yield "![Success and error over the steps of the training](images/learn-reach.svg)\n"
+    yield f"![Success and error over the steps of the training](images/{picture})\n"
     yield "| tested on | goals reached | last distance (mm) | trained for |"
     yield "|---|---|---|---|"
     for name, (success, error) in curve["tested"].items():
@@ -122,11 +123,10 @@ def draw_curve(curve: dict[str, Any], file: Path) -> None:
     """Success and error of the episodes of each update, over the steps and the seconds."""
     figure = blank_figure(figsize=(6.4, 3.0), layout="constrained")
     success, error = figure.subplots(1, 2)
-    steps = [row["steps"] / 1e3 for row in curve["curve"]]
-    success.plot(
-        steps, [100 * row["success"] for row in curve["curve"]], color="#2f6fb0"
-    )
-    error.plot(steps, [1e3 * row["error"] for row in curve["curve"]], color="#c4622d")
+    ended = [row for row in curve["curve"] if row["success"] is not None]
+    steps = [row["steps"] / 1e3 for row in ended]
+    success.plot(steps, [100 * row["success"] for row in ended], color="#2f6fb0")
+    error.plot(steps, [1e3 * row["error"] for row in ended], color="#c4622d")
     success.set(
         xlabel="thousand steps",
         ylabel="episodes that end at the goal (%)",
@@ -138,7 +138,7 @@ def draw_curve(curve: dict[str, Any], file: Path) -> None:
         axes.spines[["top", "right"]].set_visible(False)
     from matplotlib import rc_context
 
-    with rc_context({"svg.hashsalt": "learn-reach"}):
+    with rc_context({"svg.hashsalt": file.stem}):
         figure.savefig(file, format="svg", metadata={"Date": None})
 
 
@@ -189,7 +189,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--bench", type=Path)
     parser.add_argument("--arm", type=Path)
-    parser.add_argument("--curve", type=Path)
+    parser.add_argument("--curve", type=Path, nargs="+", default=())
     parser.add_argument("--pictures", action="store_true")
     asked = parser.parse_args()
     text = with_section(PAGE.read_text(encoding="utf-8"), "tasks", tasks_section())
@@ -207,10 +207,13 @@ def main() -> None:
         )
     if asked.pictures:
         draw_pictures(PAGE.parent / "images" / "environments.png")
-    if asked.curve:
-        curve = json.loads(asked.curve.read_text(encoding="utf-8"))
-        draw_curve(curve, PAGE.parent / "images" / "learn-reach.svg")
-        text = with_section(text, "learned", learned_section(curve))
+    for file in asked.curve:
+        curve = json.loads(file.read_text(encoding="utf-8"))
+        task = curve["environment"].split("/")[1].split("-")[0]
+        picture = f"learn-{task.lower()}.svg"
+        draw_curve(curve, PAGE.parent / "images" / picture)
+        section = learned_section(curve, picture)
+        text = with_section(text, f"learned {task}", section)
     PAGE.write_text(text, encoding="utf-8")
 
 
