@@ -104,7 +104,7 @@ class EndRows:
                 if info.step.kept is not None:
                     raise InputError(
                         f"a step took {info.iterations} linear solves, and kept its contacts from the tenth one on: "
-                        "where it ended they have other directions, so that the step has no derivative; take a smaller dt"
+                        "where it ended they have other directions, and the step has no derivative; take a smaller dt"
                     )
                 raise InputError(
                     "contacts of a step went to and fro while it was solved, and it ended between two sets of them: "
