@@ -88,7 +88,6 @@ STAYS = {"another law"}
 """Cases whose stages are always gone through one by one."""
 FAILURES = {
     "factorize": lambda solve: False,
-    "forward": lambda solve: False,
     "condense": lambda solve, H, W, delta, alone: delta.fill(np.nan),
 }
 
@@ -145,7 +144,7 @@ def test_two_steps_at_once_have_memory_of_their_own(monkeypatch):
     """A stepper that is called from within its step, as from a second thread, changes nothing in it."""
     world, controls, solver = pulled()
     expected, _ = run(world, controls, solver, monkeypatch, one_by_one=True)
-    stepper, works, inside = pl.ImplicitEuler(0.01), JoinedSolve.forward, []
+    stepper, works, inside = pl.ImplicitEuler(0.01), JoinedSolve.factorize, []
 
     def nested(solve):
         found = works(solve)
@@ -155,7 +154,7 @@ def test_two_steps_at_once_have_memory_of_their_own(monkeypatch):
             inside.clear()
         return found
 
-    monkeypatch.setattr(JoinedSolve, "forward", nested)
+    monkeypatch.setattr(JoinedSolve, "factorize", nested)
     state = world.initial_state()
     for each in expected:
         state, _ = stepper(world, state, controls(state.time))

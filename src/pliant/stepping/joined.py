@@ -42,11 +42,11 @@ def stages_joined(step: Step, assembly: Assembly | None, tangent: Tangent) -> Co
         began = timers.since("linearize", began)
         factorized = solve.factorize()
         began = timers.since("factorize", began)
-        if not (factorized and solve.forward()):
+        if not factorized:
             return None
-        began = timers.since("solve", began)
+        began = timers.since("solve", began)  # r passes through the factor with the rows
         condensation = condense_rows(rows, (solve,))
-        if not condensation.finite:
+        if not (solve.finite and condensation.finite):
             return None
         timers.since("condense", began)
         solution = solve_constraints(step, Condensed(bodies, assembly, (), condensation, ()))

@@ -17,7 +17,7 @@ from pliant.models.model import GeometricStiffness
 from pliant.models.workspace import Workspace
 from pliant.solvers.linear.blas import blas_arrays
 from pliant.solvers.linear.factor import PIVOT_TOLERANCE
-from pliant.solvers.linear.half_solves import FOUR, backward_with_error, forward_one, forward_rows
+from pliant.solvers.linear.half_solves import FOUR, backward_with_error, forward_rows
 from pliant.solvers.linear.multifrontal import factorize_all
 from pliant.solvers.linear.response import Solved
 
@@ -31,8 +31,8 @@ KIND = "joined solve"
 class JoinedSolve:
     """A dx = r + Hᵀλ of a `model`. `VolumeTrial.joined_solve` sets the matrix `values` (b, 3, 3), the `forces` (n, 3),
     N, without λ, and the same with zeros at constrained unknowns, `r`. Then follow `add_stiffness`, `factorize`,
-    `forward`, `condense` and `solved`, and `release` in any case. `still` and `rest` (n, 3), m, are no displacement and
-    the positions at rest, read-only as kernels take them.
+    `condense`, which sets `finite`, whether L⁻¹ r is, and `solved`; `release` in any case. `still` and `rest` (n, 3),
+    m, are no displacement and the positions at rest, read-only as kernels take them.
     """
 
     def __init__(self, model: VolumeModel) -> None:
@@ -42,8 +42,9 @@ class JoinedSolve:
         self.still, self.rest = frozen(np.zeros(shape)), frozen(model.rest)
         self._shape, flat = shape, self.r.reshape(-1)
         self._matrix = symbolic.layout, blas_arrays(), self.values, pattern.diagonal, symbolic.nodes, PIVOT_TOLERANCE
-        self._layout, self._position = (symbolic.layout, 3, symbolic.nodes), (symbolic.layout, 3, symbolic.position)
-        self._right, self._y = flat, np.empty(symbolic.unknown_count)
+        self._layout = symbolic.layout, 3, symbolic.nodes
+        self._pattern = symbolic.layout, 3, symbolic.position, symbolic.nodes
+        self._right, self._y, self.finite = frozen(flat), np.empty(symbolic.unknown_count), False
         self._equation = pattern.indptr, pattern.indices, self.values, model.constrained_flat, flat
         self._entries: tuple[Any, ...] = ()
         self._Y = np.empty((0, len(self._y)))
@@ -81,18 +82,15 @@ class JoinedSolve:
         """A = L Lᵀ; False where A is not positive definite."""
         return bool(factorize_all(*self._matrix, *self.factor.storage) < 0)
 
-    def forward(self) -> bool:
-        """Y = L⁻¹ r; False where it is not finite."""
-        return bool(forward_one(*self._layout, self.factor.panels, self._right, self._y) < np.inf)
-
     def condense(self, H: Any, W: FloatArray, delta: FloatArray, *, alone: bool = False) -> JoinedSolve:
         """Add H A⁻¹ Hᵀ to W (m, m) and H A⁻¹ r to `delta` (m,) of a few rows H, as `Motion.condense` does."""
-        count = len(delta)
-        wanted = count if count % FOUR == 1 else FOUR * ((count + FOUR - 1) // FOUR)
+        total = len(delta) + 1  # r passes through the factor as one more row
+        wanted = total if total % FOUR == 1 else FOUR * ((total + FOUR - 1) // FOUR)
         if len(self._Y) != wanted:
             self._Y = np.empty((wanted, len(self._y)))
         self._entries = frozen(H.indptr), frozen(H.indices), frozen(H.data)
-        forward_rows(*self._position, self.factor.panels, *self._entries, self._y, self._Y, W, delta)
+        given = *self._pattern, self.factor.panels, *self._entries, self._right, True
+        self.finite = bool(forward_rows(*given, self._y, self._Y, W, delta) < np.inf)
         return self
 
     def solved(self, lam: FloatArray) -> Solved:
