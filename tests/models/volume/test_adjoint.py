@@ -99,3 +99,21 @@ def test_the_second_part_of_a_step_begins_where_its_lag_says():
     assert kappa != 0.0
     np.testing.assert_allclose(trial.evaluation_point(), q0 + dx1 - kappa * dx1 + theta * dx, atol=1e-12)
     np.testing.assert_allclose(trial.velocities(), v + (dx / second.dt - v + kappa * (v - v0)) / theta, atol=1e-9)
+
+
+@pytest.mark.parametrize("place", [(0.0, 0.0, 0.0), (30.0, -20.0, 5.0)])
+def test_the_slope_of_a_rotation_does_not_depend_on_the_place_and_is_linear(place):
+    """Also along velocities that are nowhere positive."""
+    step = step_of(NEO, SCHEMES["euler"], free=True)
+    here = step.trial(step.q, step.v, step.end).turning
+    there = here._replace(q=here.q + place)
+    down = np.where(np.arange(36).reshape(12, 3) % 2, 0.0, -np.abs(step.motion(np.random.default_rng(0))))
+    along = step.motion(np.random.default_rng(1))
+    zero = np.zeros_like(down)
+    expected = here.velocity_along(zero, -down)
+    assert np.abs(expected).max() > 1e-2
+    np.testing.assert_allclose(there.velocity_along(zero, down), -expected, atol=1e-6 * np.abs(expected).max())
+    by_q = here.velocity_along(along, zero)
+    np.testing.assert_allclose(there.velocity_along(along, zero), by_q, atol=1e-5 * np.abs(by_q).max())
+    for near, far in zip(here.of_velocity(along), there.of_velocity(along), strict=True):
+        np.testing.assert_allclose(far, near, atol=1e-5 * np.abs(near).max())
