@@ -21,7 +21,8 @@ from typing import Any
 import numpy as np
 
 STEPS = 1000
-COPIES = {"finger": (4096, 16384), "reduced finger": (16384,), "rod": (16384,), "bellows": (4096,)}
+COPIES = {"finger": (4096, 16384), "reduced finger": (16384,), "rod": (16384,), "bellows": (4096,),
+          "finger on a ball": (4096, 16384)}  # fmt: skip
 COMMANDS = {"bellows": (8e3, True)}
 """Largest command of the drives of a robot, and whether it is one of force: m, else N or Pa."""
 USUAL = (0.014, False)
@@ -137,7 +138,25 @@ def bellows() -> Any:
     return scene.compile()
 
 
-MAKERS = {"finger": finger, "reduced finger": reduced_finger, "rod": rod, "bellows": bellows}
+def finger_on_ball() -> Any:
+    """The finger above a ball of 35 mm, on which its tip comes down beside its top."""
+    import pliant as pl
+
+    scene = pl.Scene(gravity=(0, 0, -9.81))
+    made = scene.add(pl.robots.finger(anti_locking=False))
+    ball = scene.add(pl.Obstacle.sphere(center=(0.088, 0.002, -0.039), radius=0.035))
+    tip = pl.regions.box((0.077, -1, -1), (1, 1, 0.006))
+    scene.collide(made, ball, friction=0.5, exclude=~tip)
+    return scene.compile()
+
+
+MAKERS = {
+    "finger": finger,
+    "reduced finger": reduced_finger,
+    "rod": rod,
+    "bellows": bellows,
+    "finger on a ball": finger_on_ball,
+}
 
 
 def lowered_worlds(names: Iterable[str] = COPIES) -> dict[str, Any]:

@@ -47,7 +47,7 @@ class Batch(Copies, AbstractContextManager["Batch"]):
         "raise" raises the first error of a copy, and the states of the step before remain; "keep" goes on: a copy that
         fails keeps the state that it had, and ``infos.errors`` has its error.
     device
-        "cpu"; "gpu": one volume with cables, chambers and planes on a card, through JAX (extra `gpu`,
+        "cpu"; "gpu": one volume with cables, chambers and obstacles on a card, through JAX (extra `gpu`,
         docs/batch_card.md); "jax": the same on the processor that JAX has, to check it without a card.
     precision
         "float64" or "float32" on a card.

@@ -3,6 +3,7 @@
 import numpy as np
 
 import pliant as pl
+from pliant.reduced import Subspace
 from tests.scenes import DOWN
 
 EULER = pl.ImplicitEuler(dt=0.01)
@@ -10,8 +11,8 @@ LEAST = 1e-4
 """Motion of a step, m, below which agreement is judged by this: a picometre, to which forces of friction are known."""
 
 
-def scene_of(friction=0.5):
-    """A soft beam with two cables between a floor and an inclined wall, with a load."""
+def scene_of(friction=0.5, obstacles=None):
+    """A soft beam with two cables between a floor and an inclined wall, or other `obstacles`, with a load."""
     scene = pl.Scene(gravity=DOWN)
     rubber = pl.materials.Corotated(young=3e5, poisson=0.45, density=1e3)
     mesh = pl.mesh.box((0.1, 0.02, 0.02), (5, 1, 1))
@@ -24,12 +25,27 @@ def scene_of(friction=0.5):
         scene.add(pl.Cable(body, [(x, y, 0.004) for x in (0.01, 0.04, 0.06, 0.095)], name=f"cable {y}"))
         for y in (0.005, 0.015)
     ]
-    floor = scene.add(pl.Obstacle.plane(point=(0, 0, -0.001), normal=(0, 0, 1), name="floor"))
-    wall = scene.add(pl.Obstacle.plane(point=(0.1, -0.004, 0), normal=(-0.3, 1.0, 0.2), name="wall"))
-    for plane in (floor, wall):
-        scene.collide(body, plane, friction=friction, margin=0.002)
+    if obstacles is None:
+        floor = pl.Obstacle.plane(point=(0, 0, -0.001), normal=(0, 0, 1), name="floor")
+        obstacles = [floor, pl.Obstacle.plane(point=(0.1, -0.004, 0), normal=(-0.3, 1.0, 0.2), name="wall")]
+    for solid in obstacles:
+        scene.collide(body, scene.add(solid), friction=friction, margin=0.002)
     scene.add(pl.PointLoad(body, pl.regions.plane(axis="x", at=0.1), (0.0, -0.02, 0.01)))
-    return scene, body, cables, floor, wall
+    return scene, body, cables, *obstacles
+
+
+def polynomials(world, body, modes, rng, *, sampled):
+    """Products of polynomials, zero at the clamp, at all integration points or at some with random weights."""
+    model = world.models[0]
+    x, y, z = ((model.rest - model.rest.mean(axis=0)) / 0.02).T
+    along = model.rest[:, 0] / 0.1
+    shapes = np.stack([along * x**i * y**j * z**k for i in range(3) for j in range(2) for k in range(2)], 1)
+    Phi = np.kron(shapes, np.eye(3))[:, rng.permutation(36)[:modes]]
+    points = rng.permutation(model.points.count)[: model.points.count // 2] if sampled else None
+    return Subspace(
+        body, Phi, rest=model.rest, points=points, point_count=model.points.count,
+        weights=None if points is None else rng.uniform(1.0, 3.0, len(points)),
+    )  # fmt: skip
 
 
 def commands(cables, k, count):

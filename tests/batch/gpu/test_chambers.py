@@ -103,6 +103,7 @@ def polynomial_modes(world, body):
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_reduced_volumes_have_the_same_chambers():
     world, body, *things = bellows(friction=0.0)
     made = reduced_world(world, [polynomial_modes(world, body)])

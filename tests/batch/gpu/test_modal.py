@@ -11,7 +11,7 @@ from pliant.batch.gpu.precision import in_double  # noqa: E402
 from pliant.materials import Tangent  # noqa: E402
 from pliant.reduced import Subspace  # noqa: E402
 from pliant.world.reduced import reduced as reduced_world  # noqa: E402
-from tests.batch.gpu.soft_beam import agrees, scene_of, single_precision_agrees  # noqa: E402
+from tests.batch.gpu.soft_beam import agrees, polynomials, scene_of, single_precision_agrees  # noqa: E402
 
 P = pl.parameters
 COUNT = 3
@@ -21,17 +21,7 @@ def reduced(modes, rng, *, sampled, friction=0.5):
     """The soft beam in products of polynomials, at all integration points or at some with random weights."""
     scene, body, *things = scene_of(friction)
     world = scene.compile()
-    model = world.models[0]
-    x, y, z = ((model.rest - model.rest.mean(axis=0)) / 0.02).T
-    along = model.rest[:, 0] / 0.1
-    shapes = np.stack([along * x**i * y**j * z**k for i in range(3) for j in range(2) for k in range(2)], 1)
-    Phi = np.kron(shapes, np.eye(3))[:, rng.permutation(36)[:modes]]
-    points = rng.permutation(model.points.count)[: model.points.count // 2] if sampled else None
-    subspace = Subspace(
-        body, Phi, rest=model.rest, points=points, point_count=model.points.count,
-        weights=None if points is None else rng.uniform(1.0, 3.0, len(points)),
-    )  # fmt: skip
-    return reduced_world(world, [subspace]), body, *things
+    return reduced_world(world, [polynomials(world, body, modes, rng, sampled=sampled)]), body, *things
 
 
 @pytest.mark.parametrize(("modes", "sampled"), [(9, True), (36, False)])

@@ -94,9 +94,9 @@ class NodeEnds(NamedTuple):
 
 
 class Contacts(NamedTuple):
-    """k points that may touch planes: `node` (k,) among the free ones, the `pair` (k,) of each, its `normal` (k, 3) and
-    two tangents, `frames` (k, 3, 3); `gap` (k,) m at rest. `margin` (pairs,) m. `columns` (c,): the block columns of
-    the matrix from the first that a contact has a part in, to the last.
+    """k points that may touch planes, then those of `Rounds`: `node` (k,) among the free ones, the `pair` (k,) of each,
+    its normal and two tangents, `frames` (k, 3, 3); `gap` (k,) m at rest. `margin` (pairs,) m. `columns` (c,): the
+    block columns of the matrix from the first that a contact has a part in, to the last.
     """
 
     node: Any
@@ -105,6 +105,36 @@ class Contacts(NamedTuple):
     gap: Any
     margin: Any
     columns: Any
+
+
+class Rounds(NamedTuple):
+    """The last r contact points, which may touch balls and capsules: `start` (r, 3) m, the point at rest less the start
+    of the axis of its solid; the `axis` (r, 3) m, zero for a ball; `radius` (r,) m; the direction `outward` (r, 3) of a
+    point on the axis. `tolerance` (pairs,) m: by how much a predicted motion may pass a plane.
+
+    edges: those e between the points, whose vertices bound them as long as they are short beside the radius.
+    """
+
+    start: Any
+    axis: Any
+    radius: Any
+    outward: Any
+    tolerance: Any
+    edges: Any
+
+
+class Edges(NamedTuple):
+    """Edges beside balls and capsules: `start` (2e, 3) of their first ends, then of their second ones, with `axis`,
+    `radius` and `outward` (e, …) as of `Rounds`, the `pair` (e,) of each. `ends` joins the ends to the unknowns: their
+    places (2e,) among the free nodes, past the end for clamped ones, or their modes (2e, 3, k).
+    """
+
+    start: Any
+    axis: Any
+    radius: Any
+    outward: Any
+    pair: Any
+    ends: Any
 
 
 class Modes(NamedTuple):
@@ -178,6 +208,7 @@ class Lowered(NamedTuple):
     source: Any
     slots: Any
     chambers: Any = None
+    rounds: Any = None
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -195,6 +226,7 @@ class LoweredModes(NamedTuple):
     source: Any
     slots: Any
     chambers: Any = None
+    rounds: Any = None
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -240,12 +272,12 @@ class LoweredRod(NamedTuple):
 _PARTS: dict[str, dict[str, Any]] = {
     "Lowered": {
         "elements": Elements, "cables": Cables, "contacts": Contacts, "numbers": Numbers, "forces": Sums,
-        "chambers": Chambers, "sums": Sums, "ends": NodeEnds,
+        "chambers": Chambers, "sums": Sums, "ends": NodeEnds, "rounds": Rounds, "edges": Edges,
     },
     "LoweredRod": {"numbers": RodNumbers},
     "LoweredModes": {
         "modes": Modes, "cables": ModalCables, "contacts": Contacts, "numbers": ModalNumbers,
-        "chambers": Chambers, "sums": Sums,
+        "chambers": Chambers, "sums": Sums, "rounds": Rounds, "edges": Edges,
     },
 }  # fmt: skip
 

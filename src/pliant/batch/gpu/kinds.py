@@ -48,7 +48,9 @@ def kind_of(world: World) -> Kind:
     found = _KINDS.get(type(world.models[0])) if len(world.models) == 1 else None
     if found is None:
         kinds = ", ".join(repr(str(model.name)) for model in world.models)
-        refuse(f"the bodies {kinds}", "it steps one pl.Volume with cables, chambers and planes, or one clamped pl.Rod")
+        refuse(
+            f"the bodies {kinds}", "it steps one pl.Volume with cables, chambers and obstacles, or one clamped pl.Rod"
+        )
     if world.timed_loads:
         refuse(f"the loads over time of {str(_body(world).name)!r}", "leave them out")
     found.check(world)

@@ -8,7 +8,8 @@ import numpy as np
 
 from pliant.actuators.cable import CableRows
 from pliant.actuators.cavity import CavityRows
-from pliant.collision import Plane
+from pliant.collision import Capsule, Plane, Sphere
+from pliant.collision.narrow.round_contacts import DIP
 from pliant.constraints.contact import ContactPair
 from pliant.core.errors import InputError
 from pliant.stepping import ImplicitEuler
@@ -20,6 +21,10 @@ MOST_SECTIONS = 16
 """Sections up to which the dense matrix of a rod is worth it."""
 MOST_MODES = 96
 """Modes up to which the dense matrix of a reduced volume is worth it."""
+SHORT_EDGE = 8.0 * DIP / 1.1
+"""Edges over the radius of a ball or a capsule up to which the ordinary step has contacts of vertices only, also where
+they stretch by a tenth.
+"""
 COROTATED = "take pl.materials.Corotated"
 
 
@@ -146,15 +151,34 @@ def _check_constraint(one: Any) -> None:
     if type(one) is ContactPair:
         if one.continuous:
             refuse(f"the continuous pair {one.name!r}", "take continuous=False and a wider margin")
-        if (
-            one.b.index is None
-            and isinstance(one.b.solid, Plane)
-            and one.b.handle.motion is None
-            and one.a is not one.b
-        ):
-            return
-        refuse(f"the pair {one.name!r}", "collide with pl.Obstacle.plane")
-    refuse(f"{one.name!r} ({type(one).__name__})", "it steps cables, chambers and contacts with planes")
+        if one.b.index is not None or one.b.solid is None or one.a is one.b:
+            refuse(f"the pair {one.name!r}", "collide with pl.Obstacle.plane, sphere or capsule")
+        if one.b.handle.motion is not None:
+            refuse(f"the moving obstacle of the pair {one.name!r}", "take a fixed one")
+        if not is_plane(one):
+            _check_round(one)
+        return
+    refuse(f"{one.name!r} ({type(one).__name__})", "it steps cables, chambers and contacts")
+
+
+def is_plane(pair: Any) -> bool:
+    """Whether the second side of a pair is a half-space."""
+    return isinstance(pair.b.solid, Plane)
+
+
+def _check_round(one: Any) -> None:
+    """An error where vertices alone do not bound the surface beside a round obstacle, in the ordinary step too."""
+    if not isinstance(one.b.solid, Sphere | Capsule):
+        refuse(f"the pair {one.name!r}", "collide with pl.Obstacle.plane, sphere or capsule")
+    surface, most = one.a.surface, SHORT_EDGE * float(one.b.solid.radius)
+    ends = surface.rest[surface.edges[surface.taking_part_edges]]
+    longest = float(np.linalg.norm(ends[:, 0] - ends[:, 1], axis=1).max(initial=0.0))
+    if longest > most:
+        refuse(
+            f"edges of {1e3 * longest:.2g} mm in the pair {one.name!r}",
+            f"take cells or exclude= such that edges at the contact are at most {1e3 * most:.2g} mm, "
+            f"{SHORT_EDGE:.2g} of the radius",
+        )
 
 
 def _refuse_rates(one: Any) -> None:

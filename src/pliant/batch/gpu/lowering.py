@@ -11,9 +11,10 @@ from scipy import sparse
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from pliant.actuators.cable import CableRows
-from pliant.batch.gpu.arrays import Cables, Contacts, Elements, Lowered, Numbers
+from pliant.batch.gpu.arrays import Cables, Elements, Lowered, Numbers
 from pliant.batch.gpu.limits import cables_of, drives_of, pairs_of
 from pliant.batch.gpu.lowering_chambers import chambers_in_nodes
+from pliant.batch.gpu.lowering_contacts import contacts_of, rounds_in_nodes, touching
 from pliant.batch.gpu.lowering_sums import sums
 from pliant.core.types import FloatArray, IndexArray, IntArray
 from pliant.materials import Part
@@ -23,7 +24,6 @@ from pliant.world import World
 
 WIDTH = 16
 """Unknowns of a block of the matrix: the fewest that a card multiplies by blocks."""
-_TANGENTS = np.eye(3)
 
 
 def lower_nodes(world: World, changed: Sequence[World], *, slots: int) -> Lowered:
@@ -34,11 +34,12 @@ def lower_nodes(world: World, changed: Sequence[World], *, slots: int) -> Lowere
     return Lowered(
         elements=_elements(model, place, blocks),
         cables=_cables(model, cables, place, order, blocks),
-        contacts=contacts_of(world, place, source.shape[0]),
+        contacts=contacts_of(world, place, source.shape[0], WIDTH),
         numbers=_numbers_of(world, changed, order),
         source=source,
         slots=np.array(slots_of(world, slots)),
         chambers=chambers_in_nodes(world, place, len(order)),
+        rounds=rounds_in_nodes(world, place),
     )
 
 
@@ -46,12 +47,6 @@ def order_of(world: World) -> IndexArray:
     """The free nodes of the volume in the order of the matrix."""
     model: Any = world.models[0]
     return _band(model, touching(world))[0]
-
-
-def touching(world: World) -> IndexArray:
-    """Nodes of the contacts."""
-    own = [np.asarray(one.a.nodes) for one in pairs_of(world)]
-    return np.unique(np.concatenate(own)) if own else np.zeros(0, np.int64)
 
 
 def slots_of(world: World, capacity: int) -> int:
@@ -172,34 +167,6 @@ def segments_of(cables: Sequence[CableRows], nodes: int) -> tuple[FloatArray, In
         slopes.append(made)
         owners += [index] * len(made)
     return np.concatenate(slopes), np.array(owners, np.int32)
-
-
-def contacts_of(world: World, place: IndexArray, columns: int) -> Contacts:
-    """The contact points among nodes at `place` in the matrix, and the block columns from the first that they have a
-    part in, to the last of `columns`.
-    """
-    model: Any = world.models[0]
-    rest, clamped = model.rest, model.constrained.all(axis=1)
-    nodes, pairs, gaps = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)], [np.zeros(0)]
-    frames, margins = [np.zeros((0, 3, 3))], list[float]()
-    for one in pairs_of(world):
-        pose, plane = np.asarray(one.b.handle.pose(0.0)), one.b.solid
-        normal, point = pose[1:] @ plane.normal, pose[0] + pose[1:] @ plane.point
-        own = np.asarray(one.a.nodes)[~clamped[one.a.nodes]]
-        first = np.cross(normal, _TANGENTS[int(np.argmin(np.abs(normal)))])
-        first /= np.linalg.norm(first)
-        frame = np.stack([normal, first, np.cross(normal, first)])
-        nodes.append(place[own])
-        pairs.append(np.full(len(own), len(margins)))
-        frames.append(np.broadcast_to(frame, (len(own), 3, 3)))
-        gaps.append((rest[own] - point) @ normal)
-        margins.append(one.margin)
-    node = np.concatenate(nodes)
-    early = min(3 * int(node.min(initial=len(place))) // WIDTH, columns - 1)
-    return Contacts(
-        node.astype(np.int32), np.concatenate(pairs).astype(np.int32), np.concatenate(frames), np.concatenate(gaps),
-        np.array(margins), np.arange(early, columns, dtype=np.int32),
-    )  # fmt: skip
 
 
 def numbers_of_nodes(world: World, changed: Sequence[World]) -> Numbers:

@@ -11,7 +11,6 @@ from pliant.batch.gpu.arrays import LoweredModes, ModalCables, ModalNumbers, Mod
 from pliant.batch.gpu.limits import cables_of, pairs_of
 from pliant.batch.gpu.lowering import (
     WIDTH,
-    contacts_of,
     each_of,
     force_limits,
     segments_of,
@@ -19,6 +18,7 @@ from pliant.batch.gpu.lowering import (
     source_of,
 )
 from pliant.batch.gpu.lowering_chambers import chambers_in_modes
+from pliant.batch.gpu.lowering_contacts import contacts_of, rounds_in_modes
 from pliant.core.types import FloatArray, IntArray
 from pliant.materials import Part
 from pliant.materials.laws import LINEAR
@@ -32,7 +32,7 @@ def lower_modes(world: World, changed: Sequence[World], *, slots: int) -> Lowere
     model: Any = world.models[0]
     moved = _motions(world)
     source, cables = dense_source(moved.shape[-1]), cables_of(world)
-    contacts = contacts_of(world, np.arange(len(model.rest)), 1)
+    contacts = contacts_of(world, np.arange(len(model.rest)), 1, WIDTH)
     slopes, owners = segments_of(cables, len(model.rest))
     return LoweredModes(
         modes=_modes(world, moved[contacts.node]),
@@ -42,6 +42,7 @@ def lower_modes(world: World, changed: Sequence[World], *, slots: int) -> Lowere
         source=source,
         slots=np.array(slots_of(world, slots)),
         chambers=chambers_in_modes(world, moved),
+        rounds=rounds_in_modes(world, moved),
     )
 
 

@@ -97,6 +97,11 @@ def moved_points(world: LoweredModes, y: Array) -> Array:
     return _einsum("cim,mb->cib", jnp.asarray(world.modes.points, y.dtype), y)
 
 
+def moved_edges(world: LoweredModes, y: Array) -> Array:
+    """How far the ends of edges beside round obstacles have moved, (2e, 3, b) m."""
+    return _einsum("sim,mb->sib", jnp.asarray(world.rounds.edges.ends, y.dtype), y)
+
+
 def contact_gradient(world: LoweredModes, point: Array, directions: Array, used: Array, first: int) -> Array:
     """Gradients (b, k, 3 slots) of contacts of the points `point` (b, slots) along the `directions` (b, 3, 3, slots),
     axes before rows; zero where a slot is not `used`. All modes have a part in a contact: `first` is 0.

@@ -65,6 +65,11 @@ def moved_points(world: Lowered, u: Array) -> Array:
     return u[jnp.asarray(world.contacts.node)]
 
 
+def moved_edges(world: Lowered, u: Array) -> Array:
+    """How far the ends of edges beside round obstacles have moved, (2e, 3, b) m."""
+    return with_zero(u)[world.rounds.edges.ends]
+
+
 def contact_gradient(world: Lowered, point: Array, directions: Array, used: Array, first: int) -> Array:
     """Gradients (b, unknowns from `first`, 3 slots) of contacts of the points `point` (b, slots) along the `directions`
     (b, 3, 3, slots), axes before rows; zero where a slot is not `used`.

@@ -38,6 +38,11 @@ _ENDS: dict[int, tuple[type[PliantError], str]] = {
         "elements invert within 10 % of the motion of a step; take a smaller dt, smaller changes of the commands, or a "
         "finer mesh where it is compressed most",
     ),
+    types.UNCOVERED: (
+        ConvergenceError,
+        "an edge beside a ball or a capsule is longer than 0.4 of its radius, so that vertices do not bound the "
+        "surface there; take shorter cells at the contact, or device='cpu'",
+    ),
     types.UNSOLVED: (
         ConvergenceError,
         "constraint forces were not found; take a smaller dt, or precision='float64'",
@@ -373,7 +378,10 @@ class CardInfo:
         force = np.zeros(3)
         for pair, sign in chosen:
             own = np.flatnonzero((self._point >= 0) & (np.asarray(contacts.pair)[np.maximum(self._point, 0)] == pair))
-            frames = np.asarray(contacts.frames, float)[self._point[own]]
+            if self._report.directions is None:
+                frames = np.asarray(contacts.frames, float)[self._point[own]]
+            else:
+                frames = np.asarray(self._report.directions[self._k], float).transpose(2, 1, 0)[own]
             force += sign * np.einsum("gs,sgi->i", lam[:, own], frames)
         return force
 

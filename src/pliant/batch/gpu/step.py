@@ -26,11 +26,13 @@ from pliant.batch.gpu.cables import PRECISE, Pull
 from pliant.batch.gpu.chambers import Growth
 from pliant.batch.gpu.elements import determinant
 from pliant.batch.gpu.planes import APPROACH, Picked, pick
+from pliant.batch.gpu.rounds import uncovered
 from pliant.batch.gpu.step_types import (
     CAPACITY,
     COLLAPSED,
     DIVERGED,
     FINE,
+    UNCOVERED,
     UNSOLVED,
     Controls,
     Kernels,
@@ -123,7 +125,13 @@ def assemble(
     values = jnp.concatenate([A, jnp.broadcast_to(jnp.array([0.0, 1.0], dtype), (copies, 2))], 1)
     gravity = jnp.sqrt(jnp.sum(controls.gravity**2, 0)).astype(dtype)
     around = APPROACH * dt * (form.speed(world, states.v) + dt * gravity)
-    picked = pick(world.contacts, slots, form.moved_points(world, u), around, numbers.friction, dt)
+    motion = None if world.rounds is None else dt * form.moved_points(world, states.v)
+    moved = form.moved_points(world, u)
+    picked = pick(world.contacts, slots, moved, around, numbers.friction, dt, world.rounds, motion)
+    bare = None
+    if world.rounds is not None:
+        reach = jnp.maximum(jnp.asarray(world.contacts.margin, dtype)[:, None], around)
+        bare = uncovered(world.rounds.edges, form.moved_edges(world, u), reach)
     r = form.residual(world, states.v, dt, controls.gravity, made.forces)
     drives = form.cable_gradient(world, cables) if cables is not None else jnp.zeros((*r.shape, 0), dtype)
     growth = form.chamber_growth(world, u) if count < drive_count else None
@@ -135,7 +143,8 @@ def assemble(
     contact = form.contact_gradient(world, jnp.maximum(picked.point, 0), picked.directions, picked.used, first * width)
     early = _blocked(jnp.concatenate([drives, spare, r[..., None]], -1), columns, width)
     late = _blocked(contact, columns - first, width)
-    return values, early, late, _rows(world, states, controls, cables, growth, picked)
+    rows = _rows(world, states, controls, cables, growth, picked)
+    return values, early, late, rows._replace(uncovered=bare)
 
 
 @jax.jit
@@ -182,6 +191,8 @@ def correct(
     good = definite & jnp.isfinite(dx).all(axes) & jnp.isfinite(found.residual)
     status = jnp.where(fraction > 0.0, FINE, COLLAPSED)
     status = jnp.where(found.residual <= USABLE, status, UNSOLVED)
+    if rows.uncovered is not None:
+        status = jnp.where(rows.uncovered, UNCOVERED, status)
     status = jnp.where(rows.reached > rows.point.shape[1], CAPACITY, status)
     status = jnp.where(good, status, DIVERGED).astype(jnp.int32)
     fine = status == FINE
@@ -194,12 +205,13 @@ def correct(
         jnp.where(fine[:, None], rows.point, states.point),
     )
     delta = problem.free + jnp.einsum("bmn,bn->bm", problem.W, found.lam, precision=PRECISE) + rows.target
-    return after, Report(status, found.residual, delta, rows.reached, fraction, found.iterations)
+    return after, Report(status, found.residual, delta, rows.reached, fraction, found.iterations, rows.directions)
 
 
 class Rows(NamedTuple):
     """Rows of all copies, (b, m): gap less target, target, λ to start from, μ, bounds and slots without a row; the
-    points (b, slots) of the contacts, and how many are in reach (b,).
+    points (b, slots) of the contacts, and how many are in reach (b,); their directions where they change, and whether
+    edges are too long for contacts of vertices (b,).
     """
 
     gap: Array
@@ -211,6 +223,8 @@ class Rows(NamedTuple):
     open: Array
     point: Array
     reached: Array
+    directions: Array | None
+    uncovered: Array | None = None
 
 
 def chamber_count(world: World) -> int:
@@ -260,6 +274,7 @@ def _rows(
         open=jnp.concatenate([~used, ~used, ~used, missing], 1),
         point=picked.point,
         reached=picked.reached,
+        directions=None if world.rounds is None else picked.directions,
     )
 
 

@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 from pliant.batch.gpu import band, laws
 from pliant.batch.gpu.arrays import Array
 
-FINE, DIVERGED, CAPACITY, COLLAPSED, UNSOLVED = range(5)
+FINE, DIVERGED, CAPACITY, COLLAPSED, UNSOLVED, UNCOVERED = range(6)
 """How a step ended: well; A not positive definite or dx not finite; more contacts in reach than slots; elements invert
-in less than a tenth of the motion; forces of the rows not found.
+in less than a tenth of the motion; forces of the rows not found; edges beside round obstacles too long for contacts of
+vertices alone.
 """
 
 
@@ -36,7 +37,8 @@ class Controls(NamedTuple):
 
 class Report(NamedTuple):
     """status (b,), residual of the laws (b,), δ of the rows (b, m) m at the end, contacts in reach (b,), fraction of
-    the motion (b,), and Newton steps of the laws (b,).
+    the motion (b,), and Newton steps of the laws (b,); directions (b, 3, 3, slots) of the contacts, axes before rows,
+    where some are with round obstacles.
     """
 
     status: Array
@@ -45,6 +47,7 @@ class Report(NamedTuple):
     contacts: Array
     fraction: Array
     iterations: Array
+    directions: Any = None
 
 
 class Kernels(NamedTuple):
