@@ -34,7 +34,7 @@ from pliant.core.kernels import cache_folder, compiled_count, hide_notice, store
 from pliant.core.replacing import replace_text
 from pliant.core.types import FloatArray
 from pliant.gradients import gradient, losses
-from pliant.gradients.parameters import Control
+from pliant.gradients.parameters import Control, Material
 from pliant.hybrid import delta_robot, falling_cubes, integrate, soft_touch
 from pliant.models.beam import Beam, Circle
 from pliant.models.model import StepStart
@@ -353,6 +353,10 @@ def _meshes() -> None:
     cable = scene.add(Cable(body, [(0.2, 0.8, 0.5), (0.8, 0.2, 0.5)]))
     pull = [{cable: Force(1.0)}] * 2
     gradient(scene.compile(), ImplicitEuler(dt=0.01), losses.Energy(body), parameters=[Control(cable)], control=pull)
+    scene = Scene()
+    body = scene.add(Volume(block, rubber, clamp=regions.nodes([0, 1, 3])))
+    by = [Material(body, "young")]
+    gradient(scene.compile(), ImplicitEuler(dt=0.01), losses.Energy(body), parameters=by, until=0.01)
     segments(np.eye(3))
     scene = Scene()
     memory = materials.Viscoelastic(materials.Mullins(rubber, r=2.0, m=1e3), [(0.1, 0.1)])

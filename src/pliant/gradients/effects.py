@@ -19,7 +19,7 @@ from pliant.core.errors import InputError
 from pliant.core.immutable import evolve
 from pliant.core.types import FloatArray
 from pliant.gradients.adjoint import Multipliers, StepAdjoint
-from pliant.gradients.finite import STEP, derivative
+from pliant.gradients.finite import STEP, combined, derivative, places
 from pliant.gradients.losses import Instant, Loss, Slope
 from pliant.models.body import Model
 from pliant.world import World
@@ -161,27 +161,30 @@ class OfModel(Effect):
         return Changes(slice(None), {self._index: made.reshape(-1, 1)})
 
     def add(self, k: int, step: StepAdjoint, found: Multipliers) -> None:
-        """See `Effect.add`; of constants of linear and corotated laws in closed form."""
-        constants, table = None, self._by_constants
-        if table is not None:
-            known: Any = getattr(step.parts[self._index], "by_constants", None)
-            constants = None if known is None else known(found.w[self._index])
-        if constants is None or table is None:
-            super().add(k, step, found)
-        else:
-            self.derivative -= np.vdot(constants, table[:, :2])
+        """See `Effect.add`; of constants of materials without assembling."""
+        part: Any = step.parts[self._index]
+        w = found.w[self._index]
+        if self._is_constant and hasattr(part, "by_constants"):
+            constants = part.by_constants(w)
+            tables = [self._model(s).table for s in places(self._step)]  # type: ignore[attr-defined]
+            if constants is not None:  # of linear and corotated laws
+                self.derivative -= np.vdot(constants, combined(tables, self._step)[:, :2])
+                return
+            works = part.by_tables(w, np.stack(tables))
+            if works is not None:
+                self.derivative -= combined(works, self._step)
+                return
+        super().add(k, step, found)
 
     @cached_property
-    def _by_constants(self) -> FloatArray | None:
-        """The derivative of the table of material constants of a volume; None where the number changes more."""
+    def _is_constant(self) -> bool:
+        """Whether the number is a constant of materials of a volume and changes nothing else."""
         own: Any = self._world.models[self._index]
         other: Any = self._model(self._step)
         if not hasattr(own, "table") or own.spec.damping != other.spec.damping or own.table.shape != other.table.shape:
-            return None
+            return False
         masses = own.mass, other.mass
-        if not np.array_equal(*(mass.nodal for mass in masses)) or any(mass.blocks is not None for mass in masses):
-            return None
-        return np.asarray(derivative(lambda s: self._model(s).table, self._step))  # type: ignore[attr-defined]
+        return np.array_equal(*(mass.nodal for mass in masses)) and all(mass.blocks is None for mass in masses)
 
     def _check_shares(self, step: StepAdjoint) -> None:
         """Raise where a number changes how the masses of a body that turns are shared, and with them its rotation."""

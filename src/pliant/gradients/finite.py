@@ -6,7 +6,7 @@ in the step, as forces are in a modulus, are differentiated to rounding; others 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -20,10 +20,19 @@ _WEIGHTS = ((1.0, 8.0), (-1.0, -8.0), (2.0, -1.0), (-2.0, 1.0))
 
 def derivative(function: Callable[[float], Any], step: float) -> Any:
     """df/ds at s = 0 of a function of a number whose values add and scale."""
+    return combined(map(function, places(step)), step)
+
+
+def places(step: float) -> list[float]:
+    """The values of s at which `derivative` asks for the function."""
+    return [at * step for at, _ in _WEIGHTS]
+
+
+def combined(values: Iterable[Any], step: float) -> Any:
+    """df/ds from the `values` of the function at these `places`."""
     total = None
-    for at, weight in _WEIGHTS:
-        part = weight * function(at * step)
-        total = part if total is None else total + part
+    for (_, weight), value in zip(_WEIGHTS, values, strict=True):
+        total = weight * value if total is None else total + weight * value
     assert total is not None
     return total / (12.0 * step)
 

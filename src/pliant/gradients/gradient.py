@@ -159,6 +159,7 @@ class _Adjoint:
                 after, info, factors = made.pop()
                 q, v = self._back(k, Instant(k + 1, count, after, info), factors, slopes, q, v, gathered)
                 self._kept.free(factors)
+        self._kept.leave()
         slope = self._slope(Instant(0, count, first, None), slopes)
         q, v = _added(q, slope.q), _added(v, slope.v)
         for each in gathered:

@@ -171,16 +171,15 @@ class LinearStepAdjoint(StepAdjoint):
         for k in self._small:
             if self.H[k].nnz:
                 self._add_small_start(k)
-        known = self._gap_slopes()
-        if self.ends.slips:
-            slopes = [sparse.csr_matrix(G.shape) for G in self.G]
-            replace_guides(self.ends, slopes, self._volumes)
-            for k in self._volumes:
-                known[k] = sparse.csr_matrix(sparse.diags(not_slipping(self.ends)) @ known[k] + slopes[k])
-                self.of_start.gap_by(k, slopes[k])
+        slopes = self._guides()
+        for k, slope in slopes.items():
+            self.of_start.gap_by(k, slope)
         probe = Probe.of(self.ends, self._volumes, decided)
         if not probe.open:
             return
+        known = self._gap_slopes()
+        for k, slope in slopes.items():
+            known[k] = sparse.csr_matrix(sparse.diags(not_slipping(self.ends)) @ known[k] + slope)
         products: dict[int, dict[int, FloatArray]] = {index: {} for index in probe.open}
         for index, row, k, K, sign in self._stiff:
             if index in products and self.ends.lam[row]:
@@ -193,6 +192,15 @@ class LinearStepAdjoint(StepAdjoint):
                 decided[index] = index not in turning
         if turning:
             self._add_turning(probe, turning, known)
+
+    def _guides(self) -> dict[int, Any]:
+        """∂c/∂q (rows, unknowns) of guides in which cables slip, by volume; none where none slips."""
+        assert self.ends is not None
+        if not self.ends.slips:
+            return {}
+        made: list[Any] = [sparse.csr_matrix(G.shape) for G in self.G]
+        replace_guides(self.ends, made, self._volumes)
+        return {k: made[k] for k in self._volumes}
 
     def _add_small_start(self, k: int) -> None:
         """What rows know of the start of the small body k at fixed q⁺: all, since they are taken there."""

@@ -110,7 +110,7 @@ def point_response(law, part, p, mode, F, U, s, V, P, T):
     if law == LINEAR:
         return _linear_response(part, p, F, U, s, V, P, T)
     signed_svd(F, U, s, V)
-    return _framed_response(law, part, p, mode, U, s, V, P, T)
+    return framed_response(law, part, p, mode, U, s, V, P, T)
 
 
 @inline
@@ -122,11 +122,11 @@ def lane_response(law, part, p, mode, Fs, m, lane, F, U, s, V, P, T):
     if law == LINEAR:
         return _linear_response(part, p, F, U, s, V, P, T)
     lane_svd(m, lane, F, U, s, V)
-    return _framed_response(law, part, p, mode, U, s, V, P, T)
+    return framed_response(law, part, p, mode, U, s, V, P, T)
 
 
 @inline
-def _framed_response(law, part, p, mode, U, s, V, P, T):
+def framed_response(law, part, p, mode, U, s, V, P, T):
     """`point_response` from the frames U, V and the stretches s."""
     s0, s1, s2 = s[0], s[1], s[2]
     psi, g0, g1, g2, h00, h11, h22, h01, h02, h12 = principal_response(law, part, p, s0, s1, s2)

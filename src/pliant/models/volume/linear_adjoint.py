@@ -6,8 +6,8 @@ With A and the forces taken at the start q, a step of one solve is
 
 K_c is the geometric stiffness of rows at the forces λ₀ of the step before. K is warped for linear and corotated laws,
 whose ∂(wᵀR)/∂q is one pass over the points (`corotated_slope`). Of other laws K is the second derivative of an energy,
-so that ∂(wᵀK dx)/∂q is the change of K along w, times dx: a central difference. The factor of A is that of the step
-where it was kept.
+so that ∂(wᵀK dx)/∂q is the change of K along w, times dx: a central difference, of each point (`hyperelastic_slope`),
+or of K where the volume is that of patches. The factor of A is that of the step where it was kept.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from pliant.models.adjoint import Pulled
 from pliant.models.volume.adjoint import FreeSolves, refuse
 from pliant.models.volume.corotated_slope import corotated_slope
 from pliant.models.volume.damping_slope import DampingSlope, damping_slope
+from pliant.models.volume.hyperelastic_slope import hyperelastic_slope, hyperelastic_work
 from pliant.solvers.linear.matrix import BlockMatrix
 
 if TYPE_CHECKING:
@@ -79,6 +80,16 @@ class LinearVolumeAdjoint(FreeSolves):
     def by_constants(self, w: FloatArray) -> FloatArray | None:
         """∂(wᵀR)/∂μ and ∂(wᵀR)/∂λ of each material, (materials, 2); None where the laws have other constants."""
         return self._sweep(w)[1] if self._warped else None
+
+    def by_tables(self, w: FloatArray, tables: FloatArray) -> FloatArray | None:
+        """wᵀR without its inertia and fibres, J, for each of the `tables` (k, materials, constants) of hyperelastic
+        laws; None where another function has it.
+        """
+        if self._warped or self._in_patches:
+            return None
+        made = np.empty(len(tables))
+        hyperelastic_work(*self._given(w), frozen(tables), self._stiffness, made)
+        return made
 
     def velocity(self, g: FloatArray) -> Pulled:
         """Derivatives of g · v⁺, v⁺ = c dx."""
@@ -180,18 +191,30 @@ class LinearVolumeAdjoint(FreeSolves):
     def _closed_slope(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
         model, force = self._model, np.zeros(w.shape)
         constants = np.zeros((len(model.laws), 2))
-        given = frozen(self._q), frozen(self._dx), frozen(w), *model.points.arrays, model.laws, model.table
-        corotated_slope(*given, self._stiffness, force, constants)
+        corotated_slope(*self._given(w), model.table, self._stiffness, force, constants)
         for bars in model.fibres:
             bars.add_step_slope(self._q, self._dx, w, self._stiffness, force)
         return force, constants
 
+    def _given(self, w: FloatArray) -> tuple[Any, ...]:
+        """What the kernels over points take first."""
+        return frozen(self._q), frozen(self._dx), frozen(w), *self._model.points.arrays, self._model.laws
+
+    @cached_property
+    def _in_patches(self) -> bool:
+        """Whether the energy is a function of the volumes of patches."""
+        return self._model.split_at(self._q) is not None
+
     def _slope(self, w: FloatArray) -> FloatArray:
-        """The same by differences of K."""
+        """The same of other laws."""
         model, scale = self._model, self._stiffness
-        solid = self._solid
-        made = (1.0 - scale) * self._times(self._tangent(solid, self._q), w)
-        made += scale * self._along(w, lambda q: self._times(self._tangent(solid, q), self._dx))
+        if self._in_patches:
+            solid = self._solid
+            made = (1.0 - scale) * self._times(self._tangent(solid, self._q), w)
+            made += scale * self._along(w, lambda q: self._times(self._tangent(solid, q), self._dx))
+        else:
+            made = np.zeros(w.shape)
+            hyperelastic_slope(*self._given(w), model.table, scale, made)
         for bars in model.fibres:
             bars.add_step_slope(self._q, self._dx, w, scale, made)
         return np.asarray(made)
