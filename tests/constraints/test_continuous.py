@@ -161,10 +161,22 @@ def test_nothing_leaves_a_thin_container(seed):
 
 
 @pytest.mark.filterwarnings("ignore::pliant.PliantWarning")
-@pytest.mark.parametrize("seed", [2, 3, 9, 11, 14])
+@pytest.mark.parametrize("seed", [1, 2, 3, 5, 9, 11, 14, 59])
 def test_nothing_soft_leaves_a_container_that_is_soft_rigid_or_moved(seed):
     found, name = passes_through(seed, scene=other_scene_of)
     assert found is None, (name, found)
+
+
+@pytest.mark.filterwarnings("ignore::pliant.PliantWarning")
+def test_a_rod_gains_no_energy_while_it_bends_and_bounces_in_a_container():
+    """Of single linear solves each gained some, up to 500 times the energy of the throw, until the step failed."""
+    world, state, _, content, _ = other_scene_of(1)
+    step, energy = pl.ImplicitEuler(dt=0.01), world.energy(state)["total"]
+    for _ in range(3):
+        state, _ = step(world, state)
+        before, energy = energy, world.energy(state)["total"]
+        assert energy <= before
+    assert np.ptp(state.points(content), axis=0).max() < 0.02
 
 
 def test_the_check_tells_inside_from_outside():

@@ -25,9 +25,9 @@ def test_pairs_that_would_cross_are_named(monkeypatch):
     thin, thick = SimpleNamespace(name="wire", time=0.1), SimpleNamespace(name="block", time=np.inf)
     assert cuts._first([thick, thin], step) == 0.1
     for pairs, named in (([thick, thin], "wire would"), ([thick], "block would")):
-        error = cuts._passing(pairs, step)
+        error = cuts._passing(pairs, step, 7)
         assert isinstance(error, ConvergenceError)
-        assert str(error).startswith(f"{named} pass through each other at 0.25 s")
+        assert str(error).startswith(f"{named} pass through each other at 0.25 s in spite of 7 shorter")
 
 
 @pytest.fixture
@@ -129,3 +129,28 @@ def test_steps_without_continuous_pairs_and_those_of_an_inverse_are_not_cut(monk
     without = SimpleNamespace(world=SimpleNamespace(continuous_pairs=()), session=step.session)
     cuts.without_crossing(stepper, without, euler_scheme)
     assert [arguments[1] for arguments in tried] == [inverse, without]
+
+
+def test_a_part_in_which_a_body_gains_energy_is_iterated_to_balance(monkeypatch, flight):
+    """One that does not arrive is shortened like one that fails, and says why where that does not help."""
+    tried = scripted(monkeypatch, [NEVER])
+    assert not cuts.without_crossing(*flight, euler_scheme).repeated
+    monkeypatch.setattr(cuts, "_gains_energy", lambda found: True)
+    found = cuts.without_crossing(*flight, euler_scheme)
+    assert found.repeated
+    assert found.advanced().q[0][0] == pytest.approx([SPEED * DT, 0.0, 0.0])
+    assert tried == [1.0, 1.0]
+    monkeypatch.setattr(cuts, "USABLE", -1.0)
+    monkeypatch.setattr(cuts, "MOST_SOLVES", 6)
+    with pytest.raises(ConvergenceError, match="gains energy in one linear solve"):
+        cuts.without_crossing(*flight, euler_scheme)
+    assert len(tried) == 8
+
+
+@pytest.mark.parametrize(("outcomes", "text"), [([0.0], "in spite of 14 shorter"), ([FAILS], "contradict each other")])
+def test_parts_are_not_shortened_without_end(monkeypatch, flight, outcomes, text):
+    """Something that crosses or fails however short the part is ends in an error, at a 1e-12th of the step."""
+    tried = scripted(monkeypatch, outcomes)
+    with pytest.raises(ConvergenceError, match=text):
+        cuts.without_crossing(*flight, euler_scheme)
+    assert tried[-2] > 1e-12 > tried[-1]

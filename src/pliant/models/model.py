@@ -182,6 +182,12 @@ class Trial:
         """
         return None
 
+    def energy_gain(self) -> tuple[float, float]:
+        """Energy that the body gained up to dx beyond the work of gravity and loads, and what it had, J; both 0 of a
+        kind that a linear solve gives none to speak of.
+        """
+        return 0.0, 0.0
+
     @property
     def scheme(self) -> Scheme:
         """The time discretisation of the step."""

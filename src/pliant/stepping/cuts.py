@@ -14,10 +14,21 @@ import numpy as np
 
 from pliant.constraints.continuous import crossing_time
 from pliant.core.errors import ConvergenceError
+from pliant.core.immutable import evolve
 from pliant.models.scheme import Scheme
 from pliant.solvers.contact import ConflictingRowsError
 from pliant.stepping.dynamics import DynamicStepper
-from pliant.stepping.parts import FAILURES, first_part, joined, repeated_where_needed, restarted, second_part
+from pliant.stepping.newton import NewtonIteration
+from pliant.stepping.parts import (
+    FAILURES,
+    REPEATED,
+    USABLE,
+    first_part,
+    joined,
+    repeated_where_needed,
+    restarted,
+    second_part,
+)
 from pliant.stepping.session import DirectSession
 from pliant.stepping.stages import Step
 
@@ -40,6 +51,13 @@ _GROWN = 8.0
 """Factor by which a part may be longer than the last one, where the whole rest of the step crosses."""
 _HARD = 2
 """Attempts in a row that cross after which the whole rest is not tried next: every third attempt would be in vain."""
+_GAINED = 0.2
+"""Energy that bodies may gain in a part of a fixed number of linear solves, relative to what it had: strains of a rod
+are far from linear in its motion, and gains of every part would add up to any speed. More is checked by iterating."""
+_BALANCING = 12
+"""Linear solves of that iteration."""
+_LEAST = 1e-12
+"""Length of a part, relative to the step, below which rounding decides; what fails or crosses there is an error."""
 
 
 def without_crossing(stepper: DynamicStepper, whole: Step, scheme: Callable[[float], Scheme]) -> Step:
@@ -50,16 +68,21 @@ def without_crossing(stepper: DynamicStepper, whole: Step, scheme: Callable[[flo
     if not pairs or not isinstance(whole.session, DirectSession):
         return repeated_where_needed(stepper, whole, scheme)
     rest, before, length, left = whole, None, whole.bodies.scheme.dt, whole.bodies.scheme.dt
-    last, crossed = np.inf, 0
+    last, crossed, least = np.inf, 0, _LEAST * left
     for solve in range(MOST_SOLVES):
         part = rest if length == left else first_part(restarted(rest, scheme(length)), length / left)
         try:
             found = repeated_where_needed(stepper, part, scheme)
             time = _first(pairs, found) if found.bodies.start is part.bodies.start else _HALVED
+            if time == np.inf and stepper.tolerance is None and _gains_energy(found):
+                found = _balanced(stepper, part)
+                time = _first(pairs, found)
         except (*FAILURES, ConflictingRowsError):
-            if solve == MOST_SOLVES - 1:
+            if solve == MOST_SOLVES - 1 or length < min(least, left):
                 raise
             time = _FAILED
+        if time < np.inf and length < min(least, left):
+            break
         if time < np.inf:
             largest = max(_SHORTENED[1] - _SHORTER * crossed, _SHORTEST)
             shorter = length * min(max(_BEFORE * time, _SHORTENED[0]), largest)
@@ -70,7 +93,25 @@ def without_crossing(stepper: DynamicStepper, whole: Step, scheme: Callable[[flo
             before = found if before is None else joined(before, found)
             rest, last, left = second_part(rest, found, scheme(left - length)), length, left - length
             length, crossed = left if crossed < _HARD else min(left, _GROWN * last), 0
-    raise _passing(pairs, found)
+    raise _passing(pairs, found, solve + 1)
+
+
+def _gains_energy(found: Step) -> bool:
+    """Whether bodies have more energy after a part of a fixed number of linear solves than that may give them."""
+    gained, had = map(sum, zip(*(trial.energy_gain() for trial in found.bodies.trials), strict=True))
+    return gained > _GAINED * had
+
+
+def _balanced(stepper: DynamicStepper, part: Step) -> Step:
+    """The `part` iterated with a line search until its forces balance; one that does not arrive counts as failed."""
+    newton = NewtonIteration(1, REPEATED, limit=_BALANCING)
+    found = stepper.solved(part, newton)
+    if not newton.residual <= USABLE:
+        raise ConvergenceError(
+            f"a body gains energy in one linear solve of {part.bodies.scheme.dt:.3g} s, and {_BALANCING} of them leave "
+            f"forces of {newton.residual:.2g} of the largest one; take a smaller dt"
+        )
+    return evolve(found, repeated=True)
 
 
 def _first(pairs: Sequence[Any], step: Step) -> float:
@@ -78,10 +119,10 @@ def _first(pairs: Sequence[Any], step: Step) -> float:
     return min(crossing_time(pair, view) for pair in pairs)
 
 
-def _passing(pairs: Sequence[Any], step: Step) -> ConvergenceError:
+def _passing(pairs: Sequence[Any], step: Step, attempts: int) -> ConvergenceError:
     view: Any = step.bodies.view()
     names = [pair.name for pair in pairs if crossing_time(pair, view) < np.inf] or [pair.name for pair in pairs]
     return ConvergenceError(
-        f"{', '.join(names)} would pass through each other at {view.time:.6g} s in spite of {MOST_SOLVES} shorter "
+        f"{', '.join(names)} would pass through each other at {view.time:.6g} s in spite of {attempts} shorter "
         "parts of the step; take a smaller dt, a finer surface or a wider margin in scene.collide"
     )

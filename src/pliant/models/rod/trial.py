@@ -127,6 +127,14 @@ class RodTrial(OneCallTrial):
             restore_spin(v.reshape(self.dx.shape), stations.mu, start.frames, end.frames, self._carried[0], model.basis)
         return v.reshape(self.dx.shape)
 
+    def energy_gain(self) -> tuple[float, float]:
+        """Kinetic and elastic energy gained up to dx less the work of gravity and forces, and what it had, J."""
+        model, given = self.model, (self._gravity, self._controls)
+        ends = (self._q, self._v), (self.positions(), self.velocities())
+        had, has = (model.kinetic_energy(q, v) + model.elastic_energy(q) for q, v in ends)
+        before, after = (model.potential_energy(q, *given) for q, _ in ends)
+        return has - had + after - before, had
+
     def residual(self) -> Residual:
         """Residual at dx."""
         return self._forces(self.dx)[0]
