@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import linalg
 
 import pliant as pl
 from pliant.control.linearization import Linearization
@@ -43,3 +44,30 @@ def test_motions_under_forces_leave_the_rows_that_hold(young):
     np.testing.assert_allclose(moved, expected, atol=1e-7 * np.abs(expected).max())
     again = about.constrained(force, start=-3.0 * expected)
     np.testing.assert_allclose(again, expected, atol=1e-6 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("small", [400, 0])
+def test_modes_of_a_body_that_only_rows_hold(small, monkeypatch):
+    """Without supports the stiffness alone has no factor; modes against a dense problem in the motions rows leave."""
+    monkeypatch.setattr("pliant.control.linearization._SMALL", small)
+    scene = pl.Scene()
+    law = pl.materials.StVenantKirchhoff(young=1e6, poisson=0.3, density=1000)
+    body = scene.add(pl.Volume(pl.mesh.box((0.1, 0.02, 0.02), (3, 1, 1)), law, anti_locking=False))
+    cable = scene.add(pl.Cable(body, [(s, 0.01, 0.016) for s in (0.0, 0.05, 0.1)]))
+    scene.attach(body, points=[(0.0, 0.0, 0.0), (0.0, 0.02, 0.0), (0.0, 0.0, 0.02), (0.0, 0.02, 0.02)])
+    world = scene.compile()
+    tip = pl.Effector(body, (0.1, 0.01, 0.01))
+    about = Linearization.of(world, world.initial_state(), [cable], [tip], {cable: pl.Force(0.0)})
+    n = sum(about.sizes)
+    K, M = (np.column_stack([product(e) for e in np.eye(n)]) for product in (about.stiffness, about.mass))
+    H = np.asarray(about.H.toarray() if hasattr(about.H, "toarray") else about.H)
+    assert np.linalg.matrix_rank(K, tol=1e-8 * np.abs(K).max()) == n - 6
+    Z = linalg.null_space(H)
+    expected = linalg.eigh(Z.T @ K @ Z, Z.T @ M @ Z, eigvals_only=True)[:4]
+    squares, modes = about.modes(4)
+    np.testing.assert_allclose(squares, expected, rtol=5e-6)
+    np.testing.assert_allclose(H @ modes, 0.0, atol=1e-6 * np.abs(modes).max())
+    np.testing.assert_allclose(modes.T @ M @ modes, np.eye(4), atol=1e-6)
+    force = np.random.default_rng(0).normal(size=n)
+    found = about.constrained(force)
+    np.testing.assert_allclose(found, Z @ np.linalg.solve(Z.T @ K @ Z, Z.T @ force), atol=1e-6 * np.abs(found).max())
