@@ -9,10 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-import numpy as np
-
-from pliant.core.types import FloatArray
-
 STEP = 1e-3
 """Step as a fraction of the scale of what changes: truncation 1e-12 and rounding 1e-13 then balance."""
 _WEIGHTS = ((1.0, 8.0), (-1.0, -8.0), (2.0, -1.0), (-2.0, 1.0))
@@ -35,11 +31,3 @@ def combined(values: Iterable[Any], step: float) -> Any:
         total = weight * value if total is None else total + weight * value
     assert total is not None
     return total / (12.0 * step)
-
-
-def size_of(model: Any, q: FloatArray) -> float:
-    """The size of a body at q, m, by which steps are measured: that of its nodes, or of its inertia."""
-    size = float(np.ptp(model.node_positions(q), axis=0).max(initial=0.0))
-    if hasattr(model.spec, "inertia"):
-        size = max(size, float(np.sqrt(np.trace(np.asarray(model.spec.inertia)) / model.spec.mass)))
-    return max(size, 1e-9)

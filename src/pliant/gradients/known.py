@@ -18,9 +18,9 @@ from scipy import sparse
 from pliant.core.arrays import transposed_product
 from pliant.core.errors import InputError
 from pliant.core.types import BoolArray, FloatArray
-from pliant.gradients.finite import size_of
 from pliant.gradients.rows import EndRows
 from pliant.gradients.turning import TurningRows
+from pliant.models.model import size_of
 
 WRONG = 1e-3
 """Relative difference from which on a derivative is not known."""

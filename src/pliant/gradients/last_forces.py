@@ -22,7 +22,8 @@ from pliant.constraints import Constraint, forces_of
 from pliant.core.arrays import frozen
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray, IndexArray
-from pliant.gradients.finite import derivative, size_of
+from pliant.gradients.finite import derivative
+from pliant.models.model import size_of
 from pliant.stepping.bodies import StepBodies
 
 Product = Callable[[int, Sequence[Any], FloatArray], FloatArray]

@@ -16,9 +16,10 @@ from pliant.core.declared import check_declared
 from pliant.core.errors import InputError
 from pliant.core.one_line import one_line
 from pliant.core.types import FloatArray
-from pliant.gradients.finite import derivative, size_of
+from pliant.gradients.finite import derivative
 from pliant.gradients.losses import Instant
 from pliant.gradients.tangent import StepTangent, Tangent
+from pliant.models.model import size_of
 from pliant.world import World
 
 __all__ = ["ContactForce", "Coordinates", "Displacement", "Output", "Points", "Tension"]

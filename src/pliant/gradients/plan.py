@@ -104,7 +104,7 @@ def _without_derivative(stepper: Any, info: StepInfo) -> str:
     if info.status is Status.FREE_MOTION:
         return "left a rigid motion open, which nothing resists"
     if step.parts > 1 and not isinstance(stepper, QuasiStatic):
-        return f"was divided into {step.parts} parts because its iteration failed; take a smaller dt"
+        return f"was divided into {step.parts} parts because its iteration failed or it added energy; take a smaller dt"
     if is_linear(stepper) and (step.repeated or step.session.constraints):
         return "was repeated because elements inverted or its solve failed; take a smaller dt"
     if is_linear(stepper) and step.projected:

@@ -18,9 +18,9 @@ from scipy import linalg, sparse
 
 from pliant.core.errors import InputError
 from pliant.core.types import FloatArray
-from pliant.gradients.finite import derivative, size_of
+from pliant.gradients.finite import derivative
 from pliant.models.adjoint import Pulled
-from pliant.models.model import StepStart, Trial
+from pliant.models.model import StepStart, Trial, size_of
 from pliant.stepping.bodies import StepBodies
 
 LARGEST = 400

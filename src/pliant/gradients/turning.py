@@ -17,8 +17,8 @@ import numpy as np
 from scipy import sparse
 
 from pliant.core.types import BoolArray, FloatArray, IndexArray
-from pliant.gradients.finite import size_of
 from pliant.gradients.rows import EndRows
+from pliant.models.model import size_of
 from pliant.stepping.bodies import StepBodies
 
 

@@ -282,6 +282,12 @@ class Trial:
         """Whether elements are inverted at the end of the step."""
         return bool(self.model.is_inverted(self.positions()))
 
+    def elastic_balance(self) -> tuple[float, float]:
+        """Change of elastic energy over the step, and how much of it is no work done on the elements, J; both 0 of a
+        body without elements, or whose elements remember.
+        """
+        return 0.0, 0.0
+
     def accept(self, q: FloatArray) -> None:
         """The step is accepted with q at its end."""
 
@@ -301,3 +307,11 @@ class Trial:
     def _displaced(self, q: FloatArray, dx: FloatArray, fraction: float) -> FloatArray:
         """`q` after `fraction` of `dx`."""
         raise NotImplementedError
+
+
+def size_of(model: Any, q: FloatArray) -> float:
+    """The size of a body at q, m, by which steps are measured: that of its nodes, or of its inertia."""
+    size = float(np.ptp(model.node_positions(q), axis=0).max(initial=0.0))
+    if hasattr(model.spec, "inertia"):
+        size = max(size, float(np.sqrt(np.trace(np.asarray(model.spec.inertia)) / model.spec.mass)))
+    return max(size, 1e-9)

@@ -31,6 +31,12 @@ class SlenderTrial(Trial):
         """Sections have no volume that inverts."""
         return False
 
+    def elastic_balance(self) -> tuple[float, float]:
+        """See `Trial`; strains of rods change in proportion to dx, so that their forces do their work exactly."""
+        if self._recalled is not None:
+            return 0.0, 0.0
+        return self.model.elastic_energy(self.positions()) - self.model.elastic_energy(self._q), 0.0
+
     def history(self) -> FloatArray | None:
         """Forces of the branches at the end of the step, see `models.slender_memory`."""
         memory, history = self.model.memory, self._history

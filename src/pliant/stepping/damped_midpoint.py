@@ -24,7 +24,7 @@ from pliant.stepping.implicit_midpoint import ImplicitMidpoint
 from pliant.stepping.info import StepInfo, finish
 from pliant.stepping.parts import first_part, joined, repeated_where_needed, second_part
 from pliant.stepping.session import begin_session
-from pliant.stepping.stages import begin
+from pliant.stepping.stages import Step, begin
 from pliant.world import State, World
 from pliant.world.copies import Copies
 
@@ -53,6 +53,10 @@ class DampedMidpoint(ImplicitMidpoint):
         super().__post_init__()
         if non_negative("spectral_radius", self.spectral_radius) > 1.0:
             raise InputError(f"spectral_radius must be in [0, 1], got {self.spectral_radius!r}: 1 damps nothing")
+
+    def keeps_energy(self, step: Step) -> bool:
+        """See `DynamicStepper`: numerical damping takes what stiff elements gain."""
+        return True
 
     def __call__(self, world: World, state: State, controls: Mapping[Any, Any] | None = None) -> tuple[State, StepInfo]:
         """The state after one step, and what the step reports; `state` is left as it is."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from pliant.core.one_line import one_line
 from pliant.core.types import FloatArray
+from pliant.stepping.energy_balance import MOST
 from pliant.stepping.newton import relative_residual
 from pliant.stepping.stages import Step
 from pliant.world import State
@@ -19,8 +20,12 @@ _KEPT = (
 )
 
 _REPEATED = (
-    "a first attempt at the step inverted elements or failed, and it was repeated with more linear solves or in more "
-    "parts: read info.iterations and info.parts; a smaller dt avoids this"
+    "a first attempt at the step inverted elements, failed or added energy, and it was repeated with more linear "
+    "solves or in more parts: read info.iterations and info.parts; a smaller dt avoids this"
+)
+_GAINS = (
+    "the midpoint rule added energy in this step, by {most:.0%} of what moved or more, although it was divided: "
+    "elements or constraints turn too far in it; take a smaller dt, damping, or pl.DampedMidpoint"
 )
 _CUT = (
     "a step was cut to {fraction:.2g} of its motion, beyond which elements invert: commands lag behind and momentum is "
@@ -92,6 +97,8 @@ def warnings(step: Step) -> tuple[str, ...]:
         how += (_CUT.format(fraction=step.fraction),)
     elif step.repeated:
         how += (_REPEATED,)
+    if step.gains:
+        how += (_GAINS.format(most=MOST),)
     return inverted + of_rows + how + shape_warnings(step)
 
 

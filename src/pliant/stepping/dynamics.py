@@ -47,6 +47,10 @@ class DynamicStepper:
         """The step at the end of Newton's iteration."""
         raise NotImplementedError
 
+    def keeps_energy(self, step: Step) -> bool:
+        """Whether the `step` to a tolerance adds no energy, or less than numerical damping takes."""
+        return True
+
     def iteration(self) -> NewtonIteration:
         """Newton's iteration of one step."""
         return NewtonIteration(self.newton_iterations, self.tolerance)

@@ -18,6 +18,7 @@ from pliant.models.scheme import midpoint_scheme
 from pliant.stepping.cuts import without_crossing
 from pliant.stepping.dynamics import DynamicStepper
 from pliant.stepping.end_velocities import directions_at_middle, project_velocities
+from pliant.stepping.energy_balance import MOST, added_fraction
 from pliant.stepping.info import StepInfo, finish
 from pliant.stepping.newton import NewtonIteration
 from pliant.stepping.stages import Step, assemble, begin, condense, correct, detect, factorize, linearize, solve
@@ -31,8 +32,8 @@ class ImplicitMidpoint(DynamicStepper):
     """Implicit midpoint with step `dt` (s): θ = ½, v⁺ = 2 dx/h − v.
 
     tolerance
-        Iterate until ‖r‖ over the free DoFs is below this fraction of the largest force norm; None does
-        `newton_iterations` linear solves.
+        Iterate until ‖r‖ over the free DoFs is below this fraction of the largest force norm, and divide the step where
+        it adds energy (`stepping.energy_balance`); None does `newton_iterations` linear solves.
     solver, threads
         As of `pl.ImplicitEuler`.
     """
@@ -48,6 +49,10 @@ class ImplicitMidpoint(DynamicStepper):
         with self.pinned():
             step = without_crossing(self, step, midpoint_scheme)
         return finish(step, self.status)
+
+    def keeps_energy(self, step: Step) -> bool:
+        """See `DynamicStepper`."""
+        return added_fraction(step) <= MOST
 
     def solved(self, step: Step, newton: NewtonIteration) -> Step:
         """The step at its end."""

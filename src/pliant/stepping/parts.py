@@ -1,10 +1,11 @@
-"""Steps that are repeated: where an element inverts, and where a linear solve or Newton's iteration fails.
+"""Steps that are repeated: where an element inverts, where a linear solve or Newton's iteration fails, and where the
+discretisation adds energy.
 
-A step to a tolerance goes through a line search, which inverts no element; where it fails it is repeated in halves. A
-step of a fixed number of linear solves is repeated a fixed number of times, so that a controller waits less than ten
-times as long for it as for others. Elements that would invert get rows that keep their volume above a bound
-(`constraints.least_volume`). What these do not resolve is cut: all bodies go the fraction of their motion that leaves
-every element its orientation.
+A step to a tolerance goes through a line search, which inverts no element; where it fails, or adds energy
+(`stepping.energy_balance`), it is repeated in halves. A step of a fixed number of linear solves is repeated a fixed
+number of times, so that a controller waits less than ten times as long for it as for others. Elements that would invert
+get rows that keep their volume above a bound (`constraints.least_volume`). What these do not resolve is cut: all bodies
+go the fraction of their motion that leaves every element its orientation.
 """
 
 from __future__ import annotations
@@ -37,6 +38,8 @@ MOST_HALVINGS = 2
 """A step to a tolerance is divided into 4 parts at most: one that fails in a quarter of its time asks for another model
 or load.
 """
+MOST_DIVISIONS = 4
+"""A step to a tolerance that adds energy is divided into 16 parts at most: what it adds falls with the fourth power."""
 MOST_REPEATS = 2
 """Repetitions of a step of a fixed number of linear solves in which elements invert."""
 GUARDED = 0.15
@@ -56,9 +59,9 @@ less of its motion fails at once: a chamber beyond the pressure at which its wal
 
 
 def repeated_where_needed(
-    stepper: DynamicStepper, whole: Step, scheme: Callable[[float], Scheme], halvings: int = MOST_HALVINGS
+    stepper: DynamicStepper, whole: Step, scheme: Callable[[float], Scheme], divisions: int = MOST_DIVISIONS
 ) -> Step:
-    """`stepper.solved(whole)`. Where it fails, or inverts an element, the step is repeated: to a tolerance in two
+    """`stepper.solved(whole)`. Where it fails, inverts an element or adds energy, it is repeated: to a tolerance in two
     halves by `scheme` of their time (s), each repeated where needed; with a fixed number of linear solves as
     `_repeated_in_budget` says. An inverse is not repeated: it has found the actuation of the whole step.
     """
@@ -70,16 +73,22 @@ def repeated_where_needed(
         if not repeatable:
             raise
         failure = error
-    if failure is None:  # an iteration to a tolerance inverts no element
-        return _guarded(stepper, whole, points, first) if repeatable and inverts(first.bodies) else first
-    if stepper.tolerance is None:
+    if failure is None:
+        if repeatable and inverts(first.bodies):  # an iteration to a tolerance inverts no element
+            return _guarded(stepper, whole, points, first)
+        if stepper.tolerance is None or not repeatable or stepper.keeps_energy(first):
+            return first
+        first = evolve(first, gains=True)
+    elif stepper.tolerance is None:
         return _repeated_in_budget(stepper, whole, scheme, failure)
-    if halvings:
+    if divisions > (0 if failure is None else MOST_DIVISIONS - MOST_HALVINGS):
         with suppress(*FAILURES):
             half = scheme(0.5 * whole.bodies.scheme.dt)
-            begun = repeated_where_needed(stepper, first_part(restarted(whole, half), 0.5), scheme, halvings - 1)
-            ended = repeated_where_needed(stepper, second_part(whole, begun, half), scheme, halvings - 1)
+            begun = repeated_where_needed(stepper, first_part(restarted(whole, half), 0.5), scheme, divisions - 1)
+            ended = repeated_where_needed(stepper, second_part(whole, begun, half), scheme, divisions - 1)
             return evolve(joined(begun, ended), repeated=True)
+    if failure is None:
+        return first
     raise failure
 
 
@@ -251,6 +260,7 @@ def joined(first: Step, second: Step) -> Step:
         fraction=min(first.fraction, second.fraction),
         parts=first.parts + second.parts,
         repeated=first.repeated or second.repeated,
+        gains=first.gains or second.gains,
     )
 
 

@@ -75,10 +75,9 @@ class Step:
     `dx` is its displacement of each body and `report` what the solver said about it. `iterations` counts linear
     solves, `projected` those whose tangent had to be projected; `linear_residual` is ‖A dx − r‖/‖r‖ of the last,
     `constraint_residual` how far its λ are from their laws and `constraint_status` how the search for them ended.
-    `free_modes` are the rigid motions of bodies that a quasi-static solve leaves open, empty in dynamics. `began` is
-    the state before the first part of a step in two parts. `kept` are contacts that are no longer found anew,
-    `parts` those into which the step was divided, and `repeated` tells whether a first attempt was discarded.
-    `fraction` is that of its motion to which the step was cut, 1 as a rule.
+    `free_modes` are rigid motions that a quasi-static solve leaves open. `began` is the state before the first part of
+    a step in two parts, `kept` contacts that are no longer found anew, `parts` those of the step, and `repeated` tells
+    whether a first attempt was discarded. `fraction` is that of its motion to which it was cut; `gains`: of energy.
     """
 
     bodies: StepBodies
@@ -99,6 +98,7 @@ class Step:
     parts: int = 1
     repeated: bool = False
     fraction: float = 1.0
+    gains: bool = False
 
     @property
     def start(self) -> State:

@@ -119,6 +119,13 @@ class BeamTrial(SlenderTrial):
         """Residual at dx, by a pass over the elements without stiffness."""
         return self._residual(*self.model.internal(self.evaluation_point(), self._elements))
 
+    def elastic_balance(self) -> tuple[float, float]:
+        """See `Trial`."""
+        if self._recalled is not None:
+            return 0.0, 0.0
+        change = super().elastic_balance()[0]
+        return change, change - float(np.vdot(self.model.internal(self.evaluation_point())[1], self.dx))
+
     def linearize(self, tangent: Tangent) -> tuple[BeamSystem, Residual]:
         """A and r at dx. A single solve of a body without supports is linearised where its rotation in the step leads,
         also where welds hold it: they act through rows.

@@ -273,6 +273,13 @@ class VolumeTrial(NodalTrial):
             self._remembered.add_forces(x, force)
         return energy, force
 
+    def elastic_balance(self) -> tuple[float, float]:
+        """See `Trial`."""
+        if self._remembered is not None or self._softened is not None:
+            return 0.0, 0.0
+        change = self.model.internal(self.positions())[0] - self.model.internal(self._q)[0]
+        return change, change - float(np.vdot(self._internal(self.evaluation_point())[1], self.dx))
+
     def _begun(self) -> Remembered | None:
         """The stresses and the softening that the step begins with; None where there are none."""
         memory, scheme = self.model.memory, self._scheme
