@@ -69,27 +69,18 @@ def test_a_twisted_ring_stands_below_the_twist_of_michell(twist):
     np.testing.assert_allclose(state.strains(rod)[:, :3], np.tile(start[:3], (32, 1)), atol=1e-8)
 
 
-def test_a_ring_twisted_further_is_left_for_a_stable_one():
+@pytest.mark.parametrize("twist", np.linspace(1.78, 1.9, 7))
+def test_a_ring_twisted_further_is_left_for_a_stable_one(twist):
     """Beyond, the plane ring is an equilibrium but not a stable one: it passes through itself and loses two turns. The
-    motion begins from rounding, and of such rings some arrive and some end in an error that says what the load stopped
-    at: which ones differs between machines.
+    motion is long and rounding decides where it leads; where it does not come to rest, another one is taken.
     """
-    arrived, stopped = 0, []
-    for twist in np.linspace(1.78, 1.9, 7):
-        rod, world, _ = twisted_ring(twist)
-        try:
-            state, info = pl.QuasiStatic(maximum_solves=200)(world, world.initial_state())
-        except pl.ConvergenceError as error:
-            stopped.append(str(error))
-            continue
-        arrived += 1
-        assert info.method == "dynamic relaxation"
-        assert info.residual <= 1e-8
-        strains = state.strains(rod)
-        assert strains[:, 0].mean() == pytest.approx(2.0, abs=1e-3)
-        assert np.hypot(strains[:, 1], strains[:, 2]) == pytest.approx(0.999, abs=0.01)
-    assert arrived
-    assert all("not positive definite" in text for text in stopped)
+    rod, world, _ = twisted_ring(twist)
+    state, info = pl.QuasiStatic()(world, world.initial_state())
+    assert info.method == "dynamic relaxation"
+    assert info.residual <= 1e-8
+    strains = state.strains(rod)
+    assert strains[:, 0].mean() == pytest.approx(2.0, abs=1e-3)
+    assert np.hypot(strains[:, 1], strains[:, 2]) == pytest.approx(0.999, abs=0.01)
 
 
 def twisted_ring(twist):

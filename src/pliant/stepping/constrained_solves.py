@@ -19,7 +19,8 @@ RIGID = 0.9
 
 class ConstrainedSolves(RegularizedSolves):
     """`neutral` are motions that hardly anything resists, with the forces that constrain them in the equilibrium found;
-    None where none are constrained.
+    None where none are constrained. `attempt` counts how often an unstable equilibrium was left in vain: each time it
+    is left along another motion.
     """
 
     def __init__(self, step: Step, *, once: bool = False) -> None:
@@ -27,6 +28,7 @@ class ConstrainedSolves(RegularizedSolves):
         self.neutral: tuple[NeutralMotions, FloatArray] | None = None
         self._constrained_at: tuple[Step, tuple[NeutralMotions, FloatArray]] | None = None
         self._releases = False
+        self.attempt = 0
         # Contacts open and close in a motion: with them the curvature of one tangent does not decide on stability.
         self._judges = self._follows and not any(each.is_contact for each in step.world.constraints)
 
@@ -57,7 +59,8 @@ class ConstrainedSolves(RegularizedSolves):
         if stiffness is None:
             return None
         rows = None if problem is None or self.step.assembly is None else self.step.assembly.rows
-        return unstable_motion(stiffness, factors.factors, rows, problem, self.step.lam, self.step.free_modes)
+        free = self.step.free_modes
+        return unstable_motion(stiffness, factors.factors, rows, problem, self.step.lam, free, self.attempt)
 
     def _slides(self, correction: Correction) -> bool:
         """Constrain the neutral motions that make up the correction; whether it has to be solved again."""

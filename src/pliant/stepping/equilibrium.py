@@ -79,7 +79,7 @@ class Equilibrium(ConstrainedSolves):
     def restart(self, step: Step, bodies: StepBodies) -> None:
         """Begin again with `bodies` from `step`, where only the linear solves taken are remembered."""
         self.step = evolve(step, iterations=self.step.iterations)
-        self.trouble, self.escapes, self.collapsed, self.passed = "", 0, set(), []
+        self.trouble, self.escapes, self.collapsed, self.passed, self.attempt = "", 0, set(), [], 0
         self._carried = None
         self.begin(bodies)
 
@@ -298,7 +298,8 @@ class Equilibrium(ConstrainedSolves):
         else:
             size = largest(base.dx) or 1e-3
         motion = [PERTURBATION * size / unit * x for x in motion]
-        sign = 1.0 if slope(base, base.forces(), tuple(motion)) >= 0.0 else -1.0
+        pushes = slope(base, base.forces(), tuple(motion)) >= 0.0
+        sign = 1.0 if pushes == (self.attempt % 2 == 0) else -1.0
         scale, moved = sign, base.moved(motion, sign)
         while abs(scale) < 1e4:
             further = base.moved(motion, 2.0 * scale)

@@ -14,7 +14,7 @@ from pliant.stepping.bodies import StepBodies
 from pliant.stepping.diagnosis import shape_warnings
 from pliant.stepping.equilibrium import FIRST_DAMPING, Equilibrium
 from pliant.stepping.load_path import LoadPath
-from pliant.stepping.obstruction import closed_pieces, collapse
+from pliant.stepping.obstruction import closed_pieces, collapse, slipping
 from pliant.stepping.passing import crosses
 from pliant.stepping.relaxation import Relaxation
 from pliant.stepping.session import DirectSession
@@ -54,6 +54,8 @@ PROMISING = 50
 """Linear solves from which on their number for the whole path is estimated."""
 WITH_FALLBACK = 0.4
 """Fraction of the linear solves for a path that friction alone asks for, where the full load has an equilibrium."""
+MOST_LEAVES = 4
+"""Motions along which an unstable equilibrium is left, one after the other."""
 SHORTEST_CROSSING = 1.0 / 64.0
 """Increment from which on one in which bodies cross is not made shorter: `info.warnings` names them."""
 INTERMEDIATE_TOLERANCE = 1e-5
@@ -165,8 +167,8 @@ class _Walk:
                 equilibrium.escapes = 0
                 found = self._increment(end, damped=relaxed and failures % 2 == 0)
                 if not found and equilibrium.escapes and self._rebase:
-                    relaxed, away = True, equilibrium.step.advanced()
-                    found, way = self._relaxed(away, end, end)
+                    relaxed = True
+                    found, way = self._left(state, reached, end, good)
             if found and not relaxed and self._rebase and size > SHORTEST_CROSSING and crosses(equilibrium.step):
                 size, longest = SHORTER * size, max(0.5 * longest, SHORTEST_CROSSING)
                 continue
@@ -190,6 +192,24 @@ class _Walk:
                 self._give_up(reached, end, state)
                 return NEWTON, 1
         return method, count
+
+    def _left(self, state: State, reached: float, end: float, good: list[FloatArray]) -> tuple[bool, list[State]]:
+        """The same from an unstable equilibrium at `end` that Newton's iteration has just left: where the motion does
+        not come to rest, it is left along other motions.
+        """
+        equilibrium = self._equilibrium
+        for _ in range(MOST_LEAVES):
+            found, way = self._relaxed(equilibrium.step.advanced(), end, end)
+            if found or equilibrium.spent:
+                break
+            equilibrium.attempt += 1
+            equilibrium.begin(self._bodies(state, reached, end, good))
+            equilibrium.escapes = 0
+            if self._increment(end, damped=False):
+                return True, []
+            if not equilibrium.escapes:
+                break
+        return found, way
 
     def _relaxed(self, state: State, reached: float, end: float) -> tuple[bool, list[State]]:
         """Whether dynamic relaxation comes to rest, and the states that it goes through."""
@@ -229,12 +249,16 @@ class _Walk:
             equilibrium.step = evolve(self._fallback, iterations=equilibrium.step.iterations)
             return
         known = equilibrium.unsupported() or closed_pieces(equilibrium, state) or collapse(equilibrium, state)
-        why, limit = known or equilibrium.trouble, ""
+        slips = None if known else slipping(equilibrium)
+        why, limit = known or slips or equilibrium.trouble, ""
         if self._indefinite and not known:
             limit = "; the stiffness is not positive definite there, as at a limit point (buckling, ballooning)"
         if equilibrium.spent:
             limit += f"; all {equilibrium.budget} linear solves were taken (`maximum_solves`)"
         remedy = "" if known else "; take smaller loads, refine the mesh, or use a dynamic stepper"
+        remedy = (
+            "; more friction, a support or a stop would, or a dynamic stepper follows the slide" if slips else remedy
+        )
         loads = self._path.described(reached)
         raise ConvergenceError(
             f"no equilibrium found beyond {reached:.1%} of the load path{f' ({loads})' if loads else ''}, tried up to "

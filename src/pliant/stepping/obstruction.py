@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+
+from pliant.core.types import BoolArray, FloatArray
 from pliant.stepping.equilibrium import Equilibrium
 from pliant.world import State
 
@@ -20,6 +25,35 @@ def closed_pieces(equilibrium: Equilibrium, state: State) -> str | None:
     known = (each.obstruction(state.q) or each.obstruction(tried) for each in step.world.constraints)
     found = [text for text in known if text is not None]
     return "; ".join(found[:3]) or None
+
+
+def slipping(equilibrium: Equilibrium) -> str | None:
+    """Bodies that only friction could hold in their free directions and that slip at every contact that pushes, where
+    the solve stopped: more load would move them on without an equilibrium.
+    """
+    step, said = equilibrium.step, []
+    assembly = step.assembly
+    if assembly is None or not len(step.lam):
+        return None
+    pairs: list[tuple[Any, FloatArray]] = []
+    for constraint, place in zip(step.world.constraints, assembly.slices, strict=False):
+        pair: Any = constraint
+        if pair.is_contact and pair.mu and place.stop > place.start:
+            pairs.append((pair, step.lam[place].reshape(-1, 3)))
+    for index, model in enumerate(step.world.models):
+        slips = [_at_limit(pair, forces) for pair, forces in pairs if index in (pair.a.index, pair.b.index)]
+        every = np.concatenate([*slips, np.zeros(0, np.bool_)])
+        others = any(each.constrains(index) and not each.is_contact for each in step.world.constraints)
+        if equilibrium.loose(index) and not others and len(every) and every.all():
+            said.append(f"{model.name!r} slips at all of its contacts ({len(every)}) and friction no longer holds it")
+    return "; ".join(said) or None
+
+
+def _at_limit(pair: Any, forces: FloatArray) -> BoolArray:
+    """Which contacts that push, of `forces` (m, 3) N, are at the limit of friction."""
+    pushing = forces[forces[:, 0] > 1e-9 * max(float(forces[:, 0].max()), 1e-300)]
+    slips: BoolArray = np.hypot(pushing[:, 1], pushing[:, 2]) >= (1.0 - 1e-3) * pair.mu * pushing[:, 0]
+    return slips
 
 
 def collapse(equilibrium: Equilibrium, state: State) -> str | None:

@@ -300,16 +300,17 @@ def unstable_motion(
     problem: MixedProblem | None,
     lam: FloatArray,
     modes: Sequence[FreeModes | None],
+    seed: int = 0,
 ) -> Motion | None:
-    """A motion that the active rows leave free and along which K has negative curvature; None where a search from a
-    fixed random force finds none, so that the equilibrium is stable. Contacts that slip are taken to stick: friction
-    resists a motion that would start from the equilibrium.
+    """A motion that the active rows leave free and along which K has negative curvature; None where a search from the
+    random force of a `seed` finds none, so that the equilibrium is stable. Contacts that slip are taken to stick:
+    friction resists a motion that would start from the equilibrium.
 
     Conjugate gradients with projected residuals (Gould, Hribar and Nocedal, SIAM J. Sci. Comput. 23, 2001): the part of
     a residual that rows and rigid motions take is removed in each iteration. Left in, it outgrows the rest, and its
     rounding brings rigid motions back, along which K may well be negative.
     """
-    active, rng = ActiveRows(factors, rows, problem, lam, modes, stuck=True), np.random.default_rng(0)
+    active, rng = ActiveRows(factors, rows, problem, lam, modes, stuck=True), np.random.default_rng(seed)
     springs = _Springs.of(rows)
     random = [rng.standard_normal(system.r.shape) for system in stiffness]
     g = [system.product(x) for system, x in zip(stiffness, random, strict=True)]  # zero where DoFs are constrained

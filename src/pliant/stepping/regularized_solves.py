@@ -65,6 +65,8 @@ NEAR = 0.05
 """Relative residual above which an indefinite tangent is projected: far from equilibrium its negative curvature says
 little about where that is, and the projected one goes downhill.
 """
+FINE_FROM = 1e-5
+"""Relative residual from which on contact forces are found as finely as the equilibrium needs them."""
 LOOSE_SHARE = 1e-3
 """σM of a soft body that contacts hold, over its stiffness: under its weight it moves by millimetres in a solve."""
 FARTHEST = 0.25
@@ -112,6 +114,10 @@ class RegularizedSolves:
         self._shifts = [0.0] * len(self._attached)
         self._kept, self._hold = {}, self._carried
 
+    def loose(self, index: int) -> bool:
+        """Whether supports leave rigid motions of a body open that constraints could resist."""
+        return self._loose[index]
+
     def _plain_solve(self, tangent: Tangent) -> Correction:
         """One linear solve, with σ raised until the matrix is positive definite; the bodies stay where they are."""
         self.step = step = self._with_free_modes()
@@ -143,7 +149,8 @@ class RegularizedSolves:
             # effectors that are measured are rows of the session too, and stay the last ones
             others = [each for each in step.session.constraints if not isinstance(each, Hold)]
             rows = (*([] if self._hold is None else [Hold(self._hold)]), *others)
-            self.step = step = evolve(step, session=evolve(step.session, follow=True, constraints=rows))
+            fine = self._nearness <= FINE_FROM and not self.damping
+            self.step = step = evolve(step, session=evolve(step.session, follow=True, fine=fine, constraints=rows))
         contacts = self._with_kept(detect(step))
         stiffness, factors = self._factors(step, tangent)
         self.indefinite |= factors.projected or self.shift > 0.0 or self._stiffened

@@ -25,6 +25,10 @@ USABLE = 1e-2
 """Residual of the laws, relative to the gaps without forces, up to which a step goes on from the best λ found."""
 NOTICEABLE = 1e-6
 """Residual from which on that is worth a warning: nanometres for a gap of a millimetre."""
+FINE = 1e-12
+"""Residual of the laws to which forces near an equilibrium are found. At the usual one of 1e-8, relative to the gaps
+without forces, those of bodies that contacts alone hold differ by more from solve to solve than equilibria allow.
+"""
 _NOT_CONVERGED = (
     "constraint forces of a step did not reach the tolerance of their laws within the budget of the solver; the best "
     "ones are used: read info.constraint_residual, and take smaller steps or fewer redundant contacts where it matters"
@@ -103,10 +107,12 @@ class DirectSession:
     """The laws of the rows decide; `constraints` are rows beside those of the world.
 
     With `follow` the solver starts from λ of the last linear solve of the step, otherwise from that of the last step.
+    `fine` forces are for an iteration near its end: they are found to `FINE`.
     """
 
     constraints: Sequence[Constraint] = ()
     follow: bool = False
+    fine: bool = False
     moves_supports: ClassVar[bool] = False
 
     def of_first_part(self, fraction: float) -> DirectSession:
@@ -158,7 +164,7 @@ class DirectSession:
         problem = island.problem
         failure: ConvergenceError | None = None
         try:
-            found = solve_in_budget(problem, warm, follow=self.follow)
+            found = solve_in_budget(problem, warm, follow=self.follow, fine=self.fine)
         except ConflictingRowsError as error:
             raise ConflictingRowsError(str(error), rows=tuple(island.rows[list(error.rows)])) from error
         except ConvergenceError as error:
@@ -192,19 +198,33 @@ BY_LAWS = DirectSession()
 """The session of most steps: rows of the world alone, warm-started from the last step."""
 
 
-def solve_in_budget(problem: MixedProblem, warm: FloatArray | None, *, follow: bool = False) -> ComplementarityResult:
+def solve_in_budget(
+    problem: MixedProblem, warm: FloatArray | None, *, follow: bool = False, fine: bool = False
+) -> ComplementarityResult:
     """λ of a problem of one step; the best iterate with a warning where the budget of operations ends before it. With
-    `follow` an iteration to a tolerance goes on from the forces: it has a larger budget, and judges the last ones.
+    `follow` an iteration to a tolerance goes on from the forces: it has a larger budget, and judges the last ones,
+    which have to be `fine`.
     """
     try:
-        return solve(problem, warm, quick=not follow)
+        found = solve(problem, warm, quick=not follow)
     except ConvergenceError as error:
         if error.result is None or not error.result.residual <= USABLE:
             raise
-        found: ComplementarityResult = error.result
-        if found.residual > NOTICEABLE and not follow:
+        best: ComplementarityResult = error.result
+        if best.residual > NOTICEABLE and not follow:
             warnings.warn(_NOT_CONVERGED, PliantWarning, stacklevel=3)
-        return found
+        return best
+    return _refined(problem, found) if fine and found.residual > FINE else found
+
+
+def _refined(problem: MixedProblem, found: ComplementarityResult) -> ComplementarityResult:
+    """Forces to `FINE` from those `found` to the usual tolerance, as near as a small budget brings them."""
+    try:
+        return solve(problem, found.lam, tolerance=FINE, quick=True)
+    except ConvergenceError as error:
+        better: ComplementarityResult | None = error.result
+        nearer = better is not None and better.residual < found.residual
+        return replace(better, status=found.status) if better is not None and nearer else found
 
 
 def begin_session(
