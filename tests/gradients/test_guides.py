@@ -96,3 +96,21 @@ def test_what_is_not_known_is_an_error():
     with pytest.raises(pl.InputError, match="has no friction"):
         pl.gradient(smooth.world, cases.EULER, smooth.loss, control=smooth.control,
                     parameters=[P.CableFriction(smooth.parameters["command"].actuator)])  # fmt: skip
+
+
+@pytest.mark.parametrize("stepper", [cases.EULER, cases.STATIC])
+def test_rest_shapes_move_the_guides(stepper):
+    """The via points keep their places while the material moves, where the cable slips."""
+    case = guided(1, 1 if stepper is cases.STATIC else 2)
+    body = case.world.models[0].handle
+    shape = P.RestShape(body)
+    points = shape.value(case.world)
+    along = np.random.default_rng(3).normal(size=points.shape)
+    given = {"parameters": [shape], "control": case.control}
+    found = pl.gradient(case.world, stepper, case.loss, **given)[shape]
+
+    def value(s):
+        other = pl.changed(case.world, {shape: points + s * along})
+        return cases.Case(other, case.loss, case.control, {}).value(stepper)
+
+    assert np.vdot(found, along) == pytest.approx(cases.difference(value, 1e-7), rel=1e-6)

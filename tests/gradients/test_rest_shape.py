@@ -55,7 +55,7 @@ def cabled(seed, steps, *, change=0.0, element="tet4", kind="Corotated", damping
         (2, {"kind": "NeoHookean", "damping": 0.01, "lumped_mass": False, "mass": 0.05}),
         (2, {"element": "hex8", "load": "body"}),
         (0, {"element": "hex8", "kind": "NeoHookean", "damping": 0.0}),
-        (2, {"element": "tet10", "anti_locking": False}),
+        pytest.param(2, {"element": "tet10", "anti_locking": False}, marks=pytest.mark.slow),
         (2, {"kind": "Linear", "load": "traction"}),
     ],
 )
@@ -112,10 +112,9 @@ def in_contact(make, options, seed=1, steps=2):
         shaped(case, case.parameters["young"].body, cases.EULER, clamp=clamp)
 
 
-@pytest.mark.parametrize(("make", "options"), [(cases.on_floor, {"mu": 0.02}), (cases.pressed, {"other": "sphere"})])
-def test_contacts(make, options):
+def test_contacts():
     """All nodes, and those of the clamp, next to which the bar may touch."""
-    in_contact(make, options)
+    in_contact(cases.on_floor, {"mu": 0.02})
 
 
 @pytest.mark.slow
@@ -123,6 +122,7 @@ def test_contacts(make, options):
 @pytest.mark.parametrize(("make", "options"), [
     (cases.on_floor, {"mu": 0.02}), (cases.on_floor, {"mu": 0.9}), (cases.pressed, {"other": "cylinder", "mu": 0.0}),
     (cases.pressed, {"other": "soft", "mu": 0.0}), (cases.pressed, {"other": "ball"}),
+    (cases.pressed, {"other": "sphere"}),
 ])  # fmt: skip
 def test_many_contacts(make, options, seed):
     in_contact(make, options, seed, 4)
@@ -178,7 +178,7 @@ def finger(phalanx, height):
     return pl.robots.finger(phalanx=phalanx, height=height, cells=(2, 2, 2), damping=pl.Rayleigh(stiffness=0.01))
 
 
-@pytest.mark.parametrize("told", [False, True])
+@pytest.mark.parametrize("told", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_dimensions_of_a_parametric_robot(told):
     """A finger with other phalanges and height is compiled as a robot of its own."""
     at, place = np.array((0.028, 0.015)), np.array((0.0931, 0.0007, 0.0113))

@@ -204,7 +204,7 @@ class CableRows(TensionRows):
     def carried(self, index: int) -> list[tuple[Any, Callable[[Any], Constraint]]] | None:
         """Its via points in the body."""
         own = [k for k, strand in enumerate(self.strands) if strand.index == index]
-        return None if self.spec.friction else [(self.strands[k].pieces.map, partial(self._carried_by, k)) for k in own]
+        return [(self.strands[k].pieces.map, partial(self._carried_by, k)) for k in own]
 
     def _carried_by(self, k: int, points: Any) -> CableRows:
         strand = self.strands[k]

@@ -129,6 +129,7 @@ class OfRestShape(Effect):
         """The same by the place of a carried point, (3,)."""
         assert step.ends is not None
         lam, view = step.ends.lam[own], step.bodies.view()
+        slips = [slip for slip in step.ends.slips if own.start <= slip.row < own.stop]
 
         def value(made: Any) -> float:
             rows = made.rows_at(view)[0]
@@ -138,7 +139,10 @@ class OfRestShape(Effect):
                     "step has no derivative"
                 )
             pushed = sum(transposed_product(H, lam) @ x.ravel() for H, x in zip(rows.H, w, strict=True))
-            return float(pushed - weighed[own] @ rows.gap)
+            gap = rows.gap.copy()
+            for slip in slips:
+                gap[slip.row - own.start] = slip.drop(rows, slip.row - own.start)
+            return float(pushed - weighed[own] @ gap)
 
         def along(moved: dict[float, Any], s: float) -> float:
             return value(moved[s])
