@@ -122,7 +122,9 @@ def test_many_random_scenes(seed):
     check(cases.finger, seed, 6, cases.EULER, cases.FINGER_STEPS, kind=("Corotated", "NeoHookean")[seed % 2])
     check(cases.chamber, seed, 4, cases.EULER, cases.CHAMBER_STEPS, growth=bool(seed % 2))
     check(cases.on_floor, seed, 6, cases.EULER, cases.FLOOR_STEPS, mu=(0.02, 0.3, 0.9)[seed % 3])
-    check(cases.rigid, seed, 6, cases.EULER, cases.RIGID_STEPS, shape=("box", "ball")[seed % 2])
+    # four corners of a box leave open how they share friction: differences of two steps are 1.4e-6 apart
+    shape, known = ("ball", 1e-6) if seed % 2 else ("box", 1e-5)
+    check(cases.rigid, seed, 6, cases.EULER, cases.RIGID_STEPS, known, shape=shape)
     check(cases.pressed, seed, 6, cases.EULER, cases.FLOOR_STEPS, 1e-5, other=("sphere", "ball")[seed % 2])
 
 
