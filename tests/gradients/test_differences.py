@@ -97,6 +97,34 @@ SLENDER_STEPS = cases.SLENDER_STEPS | {"gravity": 1.0}  # gravity along the axis
 SIZES = {cases.rigid: cases.RIGID_STEPS, cases.slender: SLENDER_STEPS, cases.hinged: cases.HINGED_STEPS}
 
 
+@pytest.mark.parametrize(("make", "seed", "options"), [
+    (cases.finger, 1, {"kind": "NeoHookean"}), (cases.chamber, 5, {"growth": True}),
+    (cases.on_floor, 1, {"mu": 0.02}), (cases.rigid, 4, {"shape": "ball", "mu": 0.02}), (cases.hinged, 1, {}),
+    (cases.slender, 2, {"kind": "beam", "pulled": True}),
+    (cases.slender, 2, {"kind": "rod", "pulled": True}),
+])  # fmt: skip
+def test_midpoint_steps_with_rows(make, seed, options):
+    """Forces act along the rows of the middle, and velocities are projected at the end, commands and friction too."""
+    sizes = {cases.finger: cases.FINGER_STEPS, cases.chamber: cases.CHAMBER_STEPS, cases.on_floor: cases.FLOOR_STEPS}
+    check(make, seed, 3, MIDPOINT, {**SIZES, **sizes}[make], **options)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(6))
+def test_many_midpoint_steps_with_rows(seed):
+    check(cases.finger, seed, 6, MIDPOINT, cases.FINGER_STEPS, kind=("Corotated", "NeoHookean")[seed % 2])
+    check(cases.chamber, seed, 4, MIDPOINT, cases.CHAMBER_STEPS, growth=bool(seed % 2))
+    check(cases.on_floor, seed, 6, MIDPOINT, cases.FLOOR_STEPS, mu=(0.02, 0.3, 0.9)[seed % 3])
+    check(cases.rigid, seed, 6, MIDPOINT, cases.RIGID_STEPS, shape="ball", mu=(0.02, 0.3)[seed % 2])
+    check(cases.hinged, seed, 4, MIDPOINT, cases.HINGED_STEPS)
+    check(cases.slender, seed, 4, MIDPOINT, SLENDER_STEPS, kind=("rod", "beam")[seed % 2], pulled=True)
+
+
+def test_midpoint_steps_say_which_rows_are_not_known():
+    with pytest.raises(pl.InputError, match=r"do not know how the rows of .* turn"):
+        cases.pressed(1, 3, other="sphere").gradient(MIDPOINT)
+
+
 @pytest.mark.parametrize(("make", "seed", "options"), SMALL)
 def test_steps_of_one_linear_solve_of_rods_beams_and_rigid_bodies(make, seed, options):
     """Their matrix turns with them, and includes the geometric stiffness of rows at the forces before."""

@@ -99,7 +99,6 @@ EULER = pl.ImplicitEuler(0.01, tolerance=1e-10)
         (EULER, {"until": 0.02, "loss": lambda states: 0.0}, "needs its derivative"),
         (EULER, {"until": 0.02, "parameters": []}, "one parameter at least"),
         (EULER, {"until": 0.02, "parameters": ["young"]}, "must be of pl.parameters"),
-        (pl.ImplicitMidpoint(0.01), {"until": 0.02}, "projects its velocities"),
     ],
 )
 def test_what_has_no_gradient_is_said(stepper, options, message):

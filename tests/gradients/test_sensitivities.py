@@ -73,6 +73,11 @@ def test_small_bodies_and_rows_between_bodies():
     agree(cases.towed(3, 3))
 
 
+def test_midpoint_steps_with_rows_go_through_the_adjoint_only():
+    with pytest.raises(pl.InputError, match=r"projects its velocities.*use pl\.gradient"):
+        agree(cases.finger(3, 1), pl.ImplicitMidpoint(0.005, tolerance=1e-12))
+
+
 @pytest.mark.parametrize(
     ("make", "options"),
     [

@@ -28,7 +28,7 @@ from pliant.core.errors import ConvergenceError, InputError
 from pliant.core.types import FloatArray
 from pliant.gradients.active import ActiveSet, active_set
 from pliant.gradients.counted import by_landing, by_start, not_slipping, replace_guides
-from pliant.gradients.known import Probe
+from pliant.gradients.known import Probe, refuse_at_middle, turning_at_middle
 from pliant.gradients.rows import EndRows
 from pliant.gradients.small_body import SmallBodyAdjoint, restart_of, start_of
 from pliant.gradients.start_rows import RowsOfStart
@@ -72,8 +72,11 @@ class StepAdjoint:
         self.of_start, self.of_velocity = RowsOfStart(), RowsOfStart()
         self._geometric = stiff = self._stiffnesses()
         if self.ends is not None:
-            self.H: list[Any] = [sparse.csr_matrix(h) for h in self.ends.rows.H]
-            self.G = list(self.H)
+            self.rows_at_end: list[Any] = [sparse.csr_matrix(h) for h in self.ends.rows.H]
+            acting = self.ends.acting if self.bodies.scheme.theta != 1.0 else None
+            self.H = self.rows_at_end if acting is None else [sparse.csr_matrix(h) for h in acting]
+            self.G = list(self.rows_at_end)
+            refuse_at_middle(self.ends)
             replace_guides(self.ends, self.G, self._volumes)
             self._turn(stiff, {} if decided is None else decided)
         self.parts: list[BodyAdjoint] = [
@@ -186,17 +189,22 @@ class StepAdjoint:
         restart = restart_of(self.bodies.world.models[index], start_of(self.bodies, index))
         return SmallBodyAdjoint(trial, restart, start.q[index], start.v[index])
 
-    def _stiffnesses(self) -> dict[int, dict[int, list[Any]]]:
-        """The geometric stiffness of rows at their last forces, by constraint and the index of the body."""
+    def _stiffnesses(
+        self, at: Sequence[FloatArray] | None = None, scale: float | None = None
+    ) -> dict[int, dict[int, list[Any]]]:
+        """The geometric stiffness of rows at their last forces, by constraint and the index of the body: where forces
+        are evaluated and θ times, or `at` other positions and `scale` times.
+        """
         world, made = self.bodies.world, {}  # type: ignore[var-annotated]
         if self.ends is None or not world.stiff_constraints:
             return made
         keys, slices = world.stiff_keys
         forces = forces_of(keys, self.ends.rows.key, self.ends.lam)
-        x = [trial.evaluation_point() for trial in self.trials]
+        x = [trial.evaluation_point() for trial in self.trials] if at is None else at
+        theta = self.bodies.scheme.theta if scale is None else scale
         places = {id(constraint): index for index, constraint in enumerate(world.constraints)}
         for constraint, own in zip(world.stiff_constraints, slices, strict=True):
-            for index, K in constraint.stiffness(x, forces[own], self.bodies.scheme.theta):
+            for index, K in constraint.stiffness(x, forces[own], theta):
                 made.setdefault(places[id(constraint)], {}).setdefault(index, []).append(K)
         return made
 
@@ -206,12 +214,16 @@ class StepAdjoint:
         probe = Probe.of(self.ends, self._volumes, decided)
         if not probe.open:
             return
+        if self.bodies.scheme.theta != 1.0:
+            stiff = self._stiffnesses([trial.positions() for trial in self.trials], 1.0)
         along = probe.along
         products = {
             index: {k: self._product(k, parts, along[k]) for k, parts in own.items()}
             for index, own in ((index, self._of_volumes(stiff.get(index, {}))) for index in probe.open)
         }
         turning = probe.turning(products, self.G, self._volumes)
+        if turning and self.bodies.scheme.theta != 1.0:
+            raise turning_at_middle(self.bodies.world, turning)
         for index in probe.open:
             if not self.bodies.world.constraints[index].is_contact:
                 decided[index] = index not in turning
@@ -223,6 +235,11 @@ class StepAdjoint:
             self._follows_start = partial(probe.follows_start, turning, self._volumes, self.H)
             self._turning = TurningRows.of(self.ends, turning, self._volumes)
             probe.check(self._turning, turning)
+
+    @property
+    def small_with_rows(self) -> list[int]:
+        """Indices of bodies that are differentiated by differences and have rows."""
+        return [k for k in self._small if self.rows_at_end[k].nnz]
 
     def _refuse_reduced(self, turning: Sequence[int]) -> None:
         if self.bodies.world.reductions:
@@ -239,6 +256,10 @@ class StepAdjoint:
         """K y of a volume, K the sum of `parts`."""
         model: Any = self.trials[index].model
         return BlockMatrix(model.pattern, self._values(index, parts)).matvec(y)
+
+    def stiffness_product(self, index: int, K: Any, y: FloatArray) -> FloatArray:
+        """K y of a volume, for a term K of its stiffness."""
+        return self._product(index, [K], y)
 
     def _values(self, index: int, parts: Sequence[Any]) -> FloatArray:
         """The blocks of the sum of `parts` of the stiffness of a volume."""

@@ -66,6 +66,11 @@ class OfOthers(Effect):
         for effect, _ in self._parts:
             effect.add(k, step, found)
 
+    def add_velocities(self, step: StepAdjoint, ended: Any) -> None:
+        """See `Effect.add_velocities`."""
+        for effect, _ in self._parts:
+            effect.add_velocities(step, ended)
+
     def add_loss(self, loss: Loss, instant: Instant) -> None:
         """See `Effect.add_loss`."""
         for effect, _ in self._parts:

@@ -65,6 +65,9 @@ class Effect:
             part -= made.law.T @ found.nu
         self.derivative.reshape(-1)[made.columns] += part
 
+    def add_velocities(self, step: StepAdjoint, ended: Any) -> None:
+        """Add the part of velocities that a midpoint step projected at its end (`gradients.end_velocities`)."""
+
     def add_loss(self, loss: Loss, instant: Instant) -> None:
         """Add the part of what the loss at an instant knows of the parameter itself."""
 
@@ -186,6 +189,15 @@ class OfModel(Effect):
         masses = own.mass, other.mass
         return np.array_equal(*(mass.nodal for mass in masses)) and all(mass.blocks is None for mass in masses)
 
+    def add_velocities(self, step: StepAdjoint, ended: Any) -> None:
+        """See `Effect.add_velocities`: −y ∂M/∂p (v⁺ − v_f)."""
+        y = ended.y[self._index]
+        if y is None:
+            return
+        trial: Any = step.trials[self._index]
+        gained = step.bodies.end_velocities()[self._index] - trial.velocities()
+        self.derivative -= derivative(lambda s: paired(self._model(s), trial.positions(), y, gained), self._step)
+
     def _check_shares(self, step: StepAdjoint) -> None:
         """Raise where a number changes how the masses of a body that turns are shared, and with them its rotation."""
         trial: Any = step.trials[self._index]
@@ -216,6 +228,11 @@ class OfModel(Effect):
         return self._models[s]
 
 
+def paired(model: Model, q: FloatArray, a: FloatArray, b: FloatArray) -> float:
+    """aᵀ M(q) b of a body."""
+    return 0.5 * float(model.kinetic_energy(q, a + b) - model.kinetic_energy(q, b - a))
+
+
 class OfFriction(Effect):
     """By the coefficient of friction of pairs, or of a cable whose coefficient is `mu`."""
 
@@ -229,6 +246,11 @@ class OfFriction(Effect):
             return None
         own = np.isin(step.ends.owner, self._pairs)
         return Changes(slice(None), {}, law=np.where(own, self._scale * step.active.by_friction, 0.0)[:, None])
+
+    def add_velocities(self, step: StepAdjoint, ended: Any) -> None:
+        """See `Effect.add_velocities`."""
+        if ended.friction is not None and step.ends is not None:
+            self.derivative -= self._scale * ended.friction[np.isin(step.ends.owner, self._pairs)].sum()
 
 
 class OfRoute(Effect):
@@ -276,8 +298,11 @@ class OfRoute(Effect):
         """
         assert step.ends is not None
         ends, cable = step.ends, made[s]
-        rows = cable.rows_at(ends.bodies.view())[0]
-        pushed, gap = [transposed_product(H, ends.lam[own]) for H in rows.H], rows.gap.copy()
+        view = ends.bodies.view()
+        rows = acting = cable.rows_at(view)[0]
+        if ends.bodies.scheme.theta != 1.0:  # forces act along the rows of the middle
+            acting = cable.rows_at(evolve(view, q=[trial.evaluation_point() for trial in step.trials]))[0]
+        pushed, gap = [transposed_product(H, ends.lam[own]) for H in acting.H], rows.gap.copy()
         if ends.ahead is not None:
             gap += sum(H @ dx.ravel() for H, dx in zip(rows.H, ends.ahead, strict=True))
             for k, motion in step.stiffened(cable):
@@ -286,3 +311,23 @@ class OfRoute(Effect):
             if own.start <= slip.row < own.stop:
                 gap[slip.row - own.start] = slip.drop(rows, slip.row - own.start)
         return np.concatenate([*pushed, gap])
+
+    def add_velocities(self, step: StepAdjoint, ended: Any) -> None:
+        """See `Effect.add_velocities`: κΔ ∂H y − b ∂H v⁺ + s b ∂H dx/h."""
+        if not len(ended.b):
+            return
+        row = step.info.assembly.slices[self._index].start  # type: ignore[union-attr]
+        bodies, view = step.bodies, step.bodies.view()
+        along = [
+            (0.0 if y is None else ended.impulse[row] * y)
+            - ended.b[row] * v
+            + ended.rated[row] * bodies.scheme.rate * dx
+            for y, v, dx in zip(ended.y, bodies.end_velocities(), bodies.dx, strict=True)
+        ]
+
+        def weighed(made: dict[float, Any], s: float) -> float:
+            rows = made[s].rows_at(view)[0]
+            return float(sum((H @ np.ravel(x))[0] for H, x in zip(rows.H, along, strict=True)))
+
+        made = [derivative(partial(weighed, each), self._step) for each in self._made]
+        self.derivative += np.reshape(made, self.derivative.shape)

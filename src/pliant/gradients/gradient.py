@@ -23,6 +23,7 @@ from pliant.core.singular import named_singular
 from pliant.core.types import FloatArray, IndexArray
 from pliant.gradients.adjoint import StepAdjoint
 from pliant.gradients.effects import Effect
+from pliant.gradients.end_velocities import EndVelocities
 from pliant.gradients.kept_factors import KeptFactors
 from pliant.gradients.linear_step import LinearStepAdjoint
 from pliant.gradients.losses import NOTHING, Custom, Instant, Loss, Slope
@@ -183,18 +184,20 @@ class _Adjoint:
             step = LinearStepAdjoint(instant.info, self._decided, factors)
         else:
             step = StepAdjoint(instant.info, self._decided)
-        pulled = [part.velocity(x) for part, x in zip(step.parts, v, strict=True)]
-        found = step.solve([x + each.end for x, each in zip(q, pulled, strict=True)], self._by_force(step, slope))
+        ended = EndVelocities(step).pull(v, self._by_force(step, slope))
+        pulled = [part.velocity(x) for part, x in zip(step.parts, ended.free, strict=True)]
+        found = step.solve([x + y + each.end for x, y, each in zip(q, ended.end, pulled, strict=True)], ended.lam)
         if self._linear:
             self._before = step.before(found)
         for each in gathered:
             each.add(k, step, found)
+            each.add_velocities(step, ended)
             each.add_slope(slope)
             if isinstance(self._loss, Loss):
                 each.add_loss(self._loss, instant)
         before_q, before_v = step.start(found)
         step.release()
-        q = [x + each.q for x, each in zip(before_q, pulled, strict=True)]
+        q = [x + y + each.q for x, y, each in zip(before_q, ended.start, pulled, strict=True)]
         return q, [x + each.v for x, each in zip(before_v, pulled, strict=True)]
 
     def _by_force(self, step: StepAdjoint, slope: Slope) -> FloatArray | None:

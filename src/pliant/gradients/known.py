@@ -21,6 +21,7 @@ from pliant.core.types import BoolArray, FloatArray
 from pliant.gradients.rows import EndRows
 from pliant.gradients.turning import TurningRows
 from pliant.models.model import size_of
+from pliant.solvers.contact import Law
 
 WRONG = 1e-3
 """Relative difference from which on a derivative is not known."""
@@ -138,6 +139,31 @@ def direction(ends: EndRows, volumes: Sequence[int]) -> list[FloatArray]:
         moved = ends.step * size * random.uniform(-1.0, 1.0, trial.dx.shape)
         made.append(np.where(trial.model.constrained | (k not in volumes), 0.0, moved))
     return made
+
+
+def turning_at_middle(world: Any, constraints: Sequence[int]) -> InputError:
+    """The error of constraints by index that turn with volumes in a midpoint step."""
+    names = ", ".join(repr(world.constraints[index].name) for index in constraints)
+    return InputError(
+        f"gradients through a pl.ImplicitMidpoint do not know how the rows of {names} turn: cables and chambers within "
+        "one volume, attachments, contacts of volumes with fixed planes, and rows of other bodies are known; use "
+        "pl.ImplicitEuler"
+    )
+
+
+def refuse_at_middle(ends: EndRows) -> None:
+    """Raise an `InputError` where a midpoint step has rows that its adjoint does not know."""
+    if ends.bodies.scheme.theta == 1.0:
+        return
+    if ends.bodies.world.reductions:
+        what = "the rows of reduced bodies"
+    elif ends.predicted:
+        what = "contacts whose planes are turned as they land"
+    elif (ends.rows.law == Law.CAPSTAN).any():
+        what = "friction of cables in their guides"
+    else:
+        return
+    raise InputError(f"gradients through a pl.ImplicitMidpoint do not know {what}: use pl.ImplicitEuler")
 
 
 def _matters(ends: EndRows) -> BoolArray:

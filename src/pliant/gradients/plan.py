@@ -59,7 +59,7 @@ def steps(
     """The steps of a run with these `indices` from `state` on; those without a derivative are an error."""
     for k in indices:
         state, info = stepper(world, state, plan.controls(k))
-        what = _without_derivative(stepper, info)
+        what = _without_derivative(stepper, info, forward=plan.name != "gradient")
         if what:
             raise InputError(f"step {k} of {plan.name}() {what}")
         yield state, info
@@ -98,7 +98,7 @@ def check_parameters(parameters: Any, name: str) -> None:
             raise InputError(f"parameters must be of pl.parameters, got {each!r:.60}")
 
 
-def _without_derivative(stepper: Any, info: StepInfo) -> str:
+def _without_derivative(stepper: Any, info: StepInfo, *, forward: bool) -> str:
     """What makes a step no solution of the equations of one step, "" where it is one."""
     step = info.step
     if info.status is Status.FREE_MOTION:
@@ -111,10 +111,11 @@ def _without_derivative(stepper: Any, info: StepInfo) -> str:
         return "had a matrix that is not positive definite, and was projected; give the stepper a tolerance, 1e-10"
     if step.fraction < 1.0:
         return "was cut because bodies would have crossed or inverted; take a smaller dt"
-    if isinstance(stepper, ImplicitMidpoint) and info.assembly is not None and info.assembly.rows.count:
+    rows = info.assembly is not None and bool(info.assembly.rows.count)
+    if isinstance(stepper, ImplicitMidpoint) and rows and forward:
         return (
-            "had rows (cables, contacts …), with which a pl.ImplicitMidpoint projects its velocities; gradients know "
-            "it without rows: use pl.ImplicitEuler"
+            "had rows (cables, contacts …), with which a pl.ImplicitMidpoint projects its velocities; sensitivities "
+            "know it without rows: use pl.gradient, or pl.ImplicitEuler"
         )
     if isinstance(stepper, QuasiStatic) and info.load_steps > 1 and _slid(info):
         return "found its equilibrium in several load increments with friction, whose slip depends on them"

@@ -72,6 +72,14 @@ class OfRestShape(Effect):
             made += self._of_rows(step, found)
         self._gather(made)
 
+    def add_velocities(self, step: StepAdjoint, ended: Any) -> None:
+        """See `Effect.add_velocities`."""
+        if ended.y[self._index] is not None:
+            raise InputError(
+                f"the rest shape of {self._model.name!r} is not differentiated where rows act on it in a "
+                "pl.ImplicitMidpoint; use pl.ImplicitEuler with a tolerance"
+            )
+
     def add_slope(self, slope: Slope) -> None:
         """See `Effect.add_slope`: positions follow the rest shape."""
         if self._index in slope.q:

@@ -21,12 +21,13 @@ from pliant.constraints.assembly import joined
 from pliant.core.arrays import add_product, frozen, transposed_product
 from pliant.core.errors import InputError
 from pliant.core.immutable import evolve
-from pliant.core.types import BoolArray, FloatArray, IndexArray
+from pliant.core.types import BoolArray, FloatArray, IndexArray, IntArray
 from pliant.gradients.active import CapstanSlip, capstan_slips
 from pliant.gradients.finite import derivative
 from pliant.gradients.small_body import SmallBodyAdjoint, restart_of, start_of
 from pliant.solvers.contact import Law
 from pliant.stepping.bodies import StepBodies
+from pliant.stepping.end_velocities import directions_at_middle
 
 _STEP, _FINE = 1e-6, 1e-8
 """Motions of a node in a difference of rows, over the size of its body."""
@@ -42,7 +43,9 @@ least. Of a step that kept its contacts they have to be nearer to those at its e
 class EndRows:
     """The rows of `bodies` at the end of a step: `rows`, their forces `lam` (m,) N and δ (m,), and the constraint
     `owner` (m,) of each. `predicted`: velocities of the start turn planes of contact that land. Rows that a step of one
-    solve took at its start have δ after the motion `ahead` of each body; None where they are those of the end.
+    solve took at its start have δ after the motion `ahead` of each body; None where they are those of the end. `acting`
+    are the gradients along which forces acted, by body; None: those of `rows`. `step_made` is a step of the
+    midpoint rule, None of others.
     """
 
     bodies: StepBodies
@@ -53,6 +56,8 @@ class EndRows:
     memories: tuple[Any, ...]
     predicted: bool
     ahead: tuple[FloatArray, ...] | None = None
+    acting: Sequence[Any] | None = None
+    step_made: Any = None
 
     @property
     def step(self) -> float:
@@ -95,6 +100,7 @@ class EndRows:
         """Those of the step that `info` reports; None where the world has no constraint."""
         if info.assembly is None or not info.assembly.rows.count:
             return None
+        lam = forces_of_step(info)
         bodies = _ended(info, still=True)
         assembly, predicted = bodies.assembled(), False
         if info.step.bodies.scheme.rate and not _same(info, assembly):
@@ -111,7 +117,7 @@ class EndRows:
                     "there it has no derivative; change the start or the controls a little, or take a smaller dt"
                 )
         order = _order(info.assembly.rows.key, assembly.rows.key)
-        lost = (order < 0) & (info.lam != 0.0)
+        lost = (order < 0) & (lam != 0.0)
         if lost.any():
             _switch(info.world.constraints, info.assembly.slices, int(np.argmax(lost)))
         rows = info.assembly.rows if (order < 0).any() else _picked(assembly.rows, order)
@@ -119,7 +125,8 @@ class EndRows:
         for index, own in enumerate(info.assembly.slices):
             owner[own] = index
         memories = info.assembly.memories if (order < 0).any() else assembly.memories
-        return cls(bodies, rows, info.lam, rows.gap, owner, memories, predicted)
+        acting = rows if (order < 0).any() else _picked(directed(info, assembly).rows, order)
+        return cls(bodies, rows, lam, rows.gap, owner, memories, predicted, None, acting.H, _of_middle(info))
 
     @classmethod
     def of_start(cls, info: Any) -> EndRows | None:
@@ -168,6 +175,7 @@ class EndRows:
     def moved(self, bodies: StepBodies) -> tuple[list[FloatArray], FloatArray]:
         """Hᵀλ of every body (unknowns,) and the gaps (m,) where the `bodies` have moved; of slips −f T."""
         assembly, lam, order = self._assembled(bodies, self.lam)
+        acting = assembly if self.step_made is None else at_middle(self.step_made, bodies, assembly)
         gaps = np.where(order < 0, self.rows.gap, assembly.rows.gap[np.maximum(order, 0)])
         if self.ahead is not None:
             for H, dx in zip(assembly.rows.H, self.ahead, strict=True):
@@ -176,7 +184,7 @@ class EndRows:
                 gaps = gaps + np.where(order < 0, 0.0, moved[np.maximum(order, 0)])
         for slip in self.slips:
             gaps[slip.row] = slip.drop(assembly.rows, int(order[slip.row]))
-        return [transposed_product(H, lam) for H in assembly.rows.H], gaps
+        return [transposed_product(H, lam) for H in acting.rows.H], gaps
 
     def some(
         self, bodies: StepBodies, constraints: Sequence[int], picked: IndexArray
@@ -280,9 +288,33 @@ def _ended(info: Any, *, still: bool) -> StepBodies:
     return made
 
 
+def forces_of_step(info: Any) -> FloatArray:
+    """λ (rows,) N that balanced the bodies, of which `info.lam` of a midpoint step is a mean with those of its end."""
+    projection = info.step.bodies.projection
+    return np.asarray(info.lam if projection is None else projection.lam)
+
+
+def directed(info: Any, assembly: Assembly) -> Assembly:
+    """`assembly` of the end of a step with the directions in which forces acted in it."""
+    step = _of_middle(info)
+    return assembly if step is None else at_middle(step, step.bodies, assembly)
+
+
+def at_middle(step: Any, bodies: StepBodies, assembly: Assembly) -> Assembly:
+    """`assembly` of `bodies` at the end with the directions in the middle of the step."""
+    made = directions_at_middle(evolve(step, bodies=bodies, assembly=assembly), assembly)
+    assert made is not None
+    return made
+
+
+def _of_middle(info: Any) -> Any:
+    """The step that `info` reports where forces acted in its middle, else None."""
+    return None if info.step.bodies.scheme.theta == 1.0 else info.step
+
+
 def _same(info: Any, assembly: Assembly) -> bool:
     """Whether rows that push have the directions that they had in the last linear solve."""
-    pushing = np.flatnonzero(info.lam)
+    pushing, assembly = np.flatnonzero(forces_of_step(info)), directed(info, assembly)
     most = _TURNED if info.step.kept is None else _KEPT
     order = _order(info.assembly.rows.key[pushing], assembly.rows.key)
     if (order < 0).any():
@@ -308,6 +340,11 @@ def _picked(rows: Rows, order: IndexArray) -> Rows:
     columns = ("gap", "law", "mu", "lower", "upper", "target", "key")
     H = [sparse.csr_matrix(h)[order] for h in rows.H]
     return Rows(H, **{name: getattr(rows, name)[order] for name in columns})
+
+
+def picked_rows(rows: Rows, picked: IndexArray, law: IntArray) -> Rows:
+    """The rows `picked` (k,) with other laws (k,), to be met with a target of zero."""
+    return evolve(_picked(rows, picked), law=law, target=np.zeros(len(picked)))
 
 
 def _switch(constraints: Any, slices: Any, row: int) -> None:

@@ -20,6 +20,7 @@ from pliant.materials import Tangent
 from pliant.models.model import FirstPart, Residual, StepStart, System, Trial
 from pliant.models.scheme import Scheme
 from pliant.models.workspace import Workspace
+from pliant.solvers.contact import MixedProblem
 from pliant.world import State, World
 
 
@@ -57,6 +58,19 @@ class Reactions:
         return tuple(transposed_product(H, self.lam).reshape(shape) for H, shape in pairs)
 
 
+class Projection(NamedTuple):
+    """How velocities at the end of a midpoint step were made to agree with the rows `picked` (k,): the `problem` on the
+    rates of these, the forces `known` (k,) that were taken back and `found` (k,) instead, N; and `lam` (rows,), N, of
+    the step itself.
+    """
+
+    picked: IndexArray
+    problem: MixedProblem
+    known: FloatArray
+    found: FloatArray
+    lam: FloatArray
+
+
 @dataclass(frozen=True, eq=False)
 class StepBodies:
     """The step from `start` under `controls`, at the displacement found so far; moving it gives another one.
@@ -67,7 +81,8 @@ class StepBodies:
     vertices, and `still` takes the motion of the step for over, as derivatives of its end do; `recent` are the memories
     of the last linear solve, with which detection goes on in an iteration to a tolerance.
     `reactions` are those of the last linear solve, None before it or where no constraint acts. `velocities` are those
-    at the end of the step where a stepper has projected them, None where they follow from the displacements alone.
+    at the end of the step where a stepper has projected them, by `projection`; None where they follow from the
+    displacements alone.
     `workspace` is that of the stepper, None outside of one.
     """
 
@@ -84,6 +99,7 @@ class StepBodies:
     still: bool = False
     recent: tuple[Any, ...] | None = None
     velocities: tuple[FloatArray, ...] | None = None
+    projection: Projection | None = None
     workspace: Workspace | None = None
 
     @classmethod

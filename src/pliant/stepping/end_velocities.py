@@ -29,6 +29,7 @@ from pliant.materials import Tangent
 from pliant.models.model import Factor, StepStart, System
 from pliant.models.scheme import euler_scheme
 from pliant.solvers.contact import Law, MixedProblem
+from pliant.stepping.bodies import Projection
 from pliant.stepping.session import solve_in_budget
 from pliant.stepping.stages import Step
 
@@ -65,7 +66,7 @@ def _projected(step: Step, assembly: Assembly, view: RowView, picked: IndexArray
     rows, lam, half = assembly.rows, step.lam[picked], 0.5 * view.dt
     H = [own[picked] for own in rows.H]
     v = list(step.bodies.end_velocities())
-    masses = _masses(step, H, v)
+    masses = masses_at_end(step, H, v)
     W = np.zeros((len(picked), len(picked)))
     c = _rates(step, assembly, view)[picked]
     rate = -c
@@ -90,7 +91,8 @@ def _projected(step: Step, assembly: Assembly, view: RowView, picked: IndexArray
             system.release(factor)
     mean = step.lam.copy()
     mean[picked] = np.where(pressing, 0.5 * (lam + found), lam)
-    return evolve(step, bodies=evolve(step.bodies, velocities=tuple(v)), lam=mean)
+    projection = Projection(picked, problem, known, found, step.lam)
+    return evolve(step, bodies=evolve(step.bodies, velocities=tuple(v), projection=projection), lam=mean)
 
 
 def _contact_work(step: Step, H: Sequence[sparse.csr_matrix], c: FloatArray, lam: FloatArray) -> float:
@@ -166,7 +168,7 @@ def _rates(step: Step, assembly: Assembly, view: RowView) -> FloatArray:
     return rates
 
 
-def _masses(
+def masses_at_end(
     step: Step, H: Sequence[sparse.csr_matrix], v: Sequence[FloatArray]
 ) -> list[tuple[float, System, Factor] | None]:
     """For each body that rows act on, s, a system and its factor with M⁻¹ = s A⁻¹ at the end of the step."""
