@@ -267,8 +267,7 @@ class ContactPair(Constraint):
 
     def outrun(self, view: RowView, memory: Any) -> float:
         """Approach of the sides in the step that ended at `view` beyond what detection covered, m; ≤ 0: none missed."""
-        if self.a is self.b:
-            assert self.a.surface is not None
+        if self.a is self.b and self.a.surface is not None:  # what is slender is a chain of points like any other
             return largest_closing(*self.a.ends(view), self.margin, self.a.surface.longest_edge) - self.margin
         ends = [side.ends(view) for side in (self.a, self.b)]
         shifts = [end - start for start, end in ends]
