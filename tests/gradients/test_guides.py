@@ -114,3 +114,13 @@ def test_rest_shapes_move_the_guides(stepper):
         return cases.Case(other, case.loss, case.control, {}).value(stepper)
 
     assert np.vdot(found, along) == pytest.approx(cases.difference(value, 1e-7), rel=1e-6)
+
+
+@pytest.mark.parametrize("tolerance", [1e-6, 1e-8])
+def test_slip_is_known_where_angles_moved_after_the_last_solve(tolerance):
+    """λ met the bounds of the last linear solve, not those of the end of the step."""
+    stepper = pl.ImplicitEuler(0.005, tolerance=tolerance)
+    found = guided(1, 2).gradient(stepper)[1]
+    exact = guided(1, 2).gradient(cases.EULER)[1]
+    for name in SIZES:
+        assert found[name] == pytest.approx(exact[name], rel=1e-2), name

@@ -15,6 +15,7 @@ solver takes: the derivative is then that of the step as it was computed, one-si
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -46,9 +47,11 @@ class ActiveSet(NamedTuple):
     by_friction: FloatArray
 
 
-def active_set(rows: Rows, lam: FloatArray, delta: FloatArray, compliance: FloatArray) -> ActiveSet:
+def active_set(
+    rows: Rows, lam: FloatArray, delta: FloatArray, compliance: FloatArray, slips: Sequence[CapstanSlip] | None = None
+) -> ActiveSet:
     """The active set at λ (m,) N and δ (m,) m; `compliance` (m,) m/N is the diagonal of W, which weighs slip against
-    force.
+    force, and `slips` are the guides in which cables slip; None: those of λ and the bounds of `rows`.
     """
     m = rows.count
     unknown = rows.law[~np.isin(rows.law, list(_KNOWN))]
@@ -58,7 +61,7 @@ def active_set(rows: Rows, lam: FloatArray, delta: FloatArray, compliance: Float
     slipping, by_friction = np.zeros(m, bool), np.zeros(m)
     largest = float(np.abs(lam).max(initial=0.0))
     closed = _closed(rows, lam, NONE * largest)
-    slips = capstan_slips(rows, lam)
+    slips = capstan_slips(rows, lam) if slips is None else slips
     for i, f, tension, _ in slips:
         head = _head(rows, i)
         B[i, i], E[i, i], E[i, head], E[i, head + 1 : i] = 1.0, 1.0, -f, f
@@ -115,13 +118,15 @@ class CapstanSlip(NamedTuple):
         return -self.tension * float((rows.upper if self.upper else rows.lower)[row])
 
 
-def capstan_slips(rows: Rows, lam: FloatArray) -> list[CapstanSlip]:
-    """Guides in which a cable slips. Where the cable is slack the drop is zero, whatever f is."""
-    made = []
+def capstan_slips(rows: Rows, lam: FloatArray, solved: Rows | None = None) -> list[CapstanSlip]:
+    """Guides in which a cable slips. Where the cable is slack the drop is zero, whatever f is. `solved` are the same
+    rows with the bounds of the last linear solve, which λ met; angles have moved since. None: those of `rows`.
+    """
+    made, met = [], rows if solved is None else solved
     for i in np.flatnonzero(rows.law == Law.CAPSTAN):
         tension = float(lam[_head(rows, i)] - lam[_head(rows, i) + 1 : i].sum())
         bounds = float(rows.lower[i]), float(rows.upper[i])
-        off = [abs(float(lam[i]) - f * tension) for f in bounds]
+        off = [abs(float(lam[i]) - float(f) * tension) for f in (met.lower[i], met.upper[i])]
         nearest = min((0, 1), key=lambda side: (off[side], abs(bounds[side])))
         if off[nearest] <= _AT_BOUND * abs(tension):
             made.append(CapstanSlip(int(i), bounds[nearest], tension, bool(nearest)))

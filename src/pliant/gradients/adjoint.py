@@ -179,7 +179,7 @@ class StepAdjoint:
             self._P.append(P)
         diagonal = np.ones(rows.count)
         diagonal[self._own] = np.maximum(np.abs(np.diag(self._W)), np.finfo(float).tiny)
-        self.active: ActiveSet = active_set(rows, self.ends.lam, self.ends.delta, diagonal)
+        self.active: ActiveSet = active_set(rows, self.ends.lam, self.ends.delta, diagonal, self.ends.slips)
 
     def _part(self, index: int, stiffnesses: list[Any]) -> BodyAdjoint:
         trial, start = self.trials[index], self.bodies.start

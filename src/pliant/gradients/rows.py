@@ -45,7 +45,7 @@ class EndRows:
     `owner` (m,) of each. `predicted`: velocities of the start turn planes of contact that land. Rows that a step of one
     solve took at its start have δ after the motion `ahead` of each body; None where they are those of the end. `acting`
     are the gradients along which forces acted, by body; None: those of `rows`. `step_made` is a step of the
-    midpoint rule, None of others.
+    midpoint rule, None of others. `solved` are the rows of the last linear solve, in the same order.
     """
 
     bodies: StepBodies
@@ -58,6 +58,7 @@ class EndRows:
     ahead: tuple[FloatArray, ...] | None = None
     acting: Sequence[Any] | None = None
     step_made: Any = None
+    solved: Rows | None = None
 
     @property
     def step(self) -> float:
@@ -93,7 +94,7 @@ class EndRows:
     @cached_property
     def slips(self) -> list[CapstanSlip]:
         """Guides in which cables slip."""
-        return capstan_slips(self.rows, self.lam)
+        return capstan_slips(self.rows, self.lam, self.solved)
 
     @classmethod
     def of(cls, info: Any) -> EndRows | None:
@@ -126,7 +127,8 @@ class EndRows:
             owner[own] = index
         memories = info.assembly.memories if (order < 0).any() else assembly.memories
         acting = rows if (order < 0).any() else _picked(directed(info, assembly).rows, order)
-        return cls(bodies, rows, lam, rows.gap, owner, memories, predicted, None, acting.H, _of_middle(info))
+        given = None, acting.H, _of_middle(info), info.assembly.rows
+        return cls(bodies, rows, lam, rows.gap, owner, memories, predicted, *given)
 
     @classmethod
     def of_start(cls, info: Any) -> EndRows | None:
