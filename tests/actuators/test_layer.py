@@ -5,7 +5,7 @@ import pytest
 
 import pliant as pl
 from pliant.models.scheme import STATIC_SCHEME
-from pliant.models.volume.trial import VolumeSystem
+from pliant.models.volume.system import VolumeSystem
 from pliant.models.workspace import Workspace
 from pliant.solvers.linear import BlockMatrix
 from pliant.stepping.bodies import StepBodies

@@ -60,8 +60,10 @@ def test_islands_are_put_together_with_the_worst_of_their_outcomes(monkeypatch, 
         starts[tuple(problem.delta_free.astype(int))] = list(warm)
         return outcome(problem)
 
-    directly = lambda problem: outcome(problem) if closed == tuple(problem.delta_free.astype(int)) else None  # noqa: E731
-    monkeypatch.setattr(session, "solve_direct", directly)
+    def directly(problem):
+        return (outcome(problem), False) if closed == tuple(problem.delta_free.astype(int)) else None
+
+    monkeypatch.setattr(session, "solve_and_judge", directly)
     monkeypatch.setattr(session, "solve", search)
     solution = DirectSession().solve(condensed_of(*ISLANDS, known={104: 9.0, 101: 7.0}))
     assert solution.lam.tolist() == [1.0, 3.0, 4.0, 2.0, 5.0]
@@ -81,7 +83,7 @@ def test_contradicting_rows_of_an_island_are_named_among_all(monkeypatch):
             raise ConflictingRowsError("no forces", rows=(1,))
         return result(np.zeros(len(problem.delta_free)))
 
-    monkeypatch.setattr(session, "solve_direct", lambda problem: None)
+    monkeypatch.setattr(session, "solve_and_judge", lambda problem: None)
     monkeypatch.setattr(session, "solve", search)
     with pytest.raises(ConflictingRowsError, match="no forces") as error:
         DirectSession().solve(condensed_of(*ISLANDS, known={100: 1.0}))
@@ -123,7 +125,7 @@ def test_an_error_without_a_result_is_passed_on(monkeypatch):
         raise ConvergenceError("nothing found")
 
     monkeypatch.setattr(session, "solve", fail)
-    monkeypatch.setattr(session, "solve_direct", lambda problem: None)
+    monkeypatch.setattr(session, "solve_and_judge", lambda problem: None)
     with pytest.raises(ConvergenceError, match="nothing found"):
         solve_in_budget(problem_of((0,)), None)
     with pytest.raises(ConvergenceError, match="nothing found"):
@@ -175,7 +177,7 @@ def test_an_iteration_that_goes_on_from_its_forces_has_the_larger_budget(monkeyp
         asked.append(quick)
         return result(np.zeros(len(problem.delta_free)))
 
-    monkeypatch.setattr(session, "solve_direct", lambda problem: None)
+    monkeypatch.setattr(session, "solve_and_judge", lambda problem: None)
     monkeypatch.setattr(session, "solve", search)
     DirectSession(follow=follow).solve(condensed_of((0, 1), known={100: 1.0}))
     DirectSession(follow=follow).solve(condensed_of(*ISLANDS, known={100: 1.0}))

@@ -27,12 +27,12 @@ from pliant import mesh as meshes
 from pliant.actuators import BaseDrive, Cable
 from pliant.actuators.values import Force
 from pliant.cli.output import Output
+from pliant.cli.warmup_problems import contact_problems
 from pliant.collision import CollisionSurface, ProximityOptions, self_contacts
 from pliant.collision.self_penetration import self_penetration
 from pliant.core.errors import InputError
 from pliant.core.kernels import cache_folder, compiled_count, hide_notice, stored_kernels
 from pliant.core.replacing import replace_text
-from pliant.core.types import FloatArray
 from pliant.gradients import gradient, losses
 from pliant.gradients.parameters import Control, Material
 from pliant.hybrid import delta_robot, falling_cubes, integrate, soft_touch
@@ -48,13 +48,6 @@ from pliant.models.volume import Fibre, Support, Volume
 from pliant.models.volume.halved import add_blocks
 from pliant.reduced import Subspace
 from pliant.robots.scenes import DOWN, robot_world
-from pliant.solvers import friction, lcp
-from pliant.solvers.contact.blocks import BlockProblem, Blocks
-from pliant.solvers.contact.budget import Budget
-from pliant.solvers.contact.friction_iteration import Iterate
-from pliant.solvers.inverse import compliance_problem, solve_qpcc
-from pliant.solvers.inverse.pieces import Piece
-from pliant.solvers.inverse.problem import scaled_problem
 from pliant.solvers.linear import BlockMatrix, BlockPattern, CholeskyFactor, analyze
 from pliant.stepping import ImplicitEuler, ImplicitMidpoint
 from pliant.viewer.pose_renderer import render_poses
@@ -227,6 +220,12 @@ def _rigid() -> None:
         state, _ = step(world, state)
 
 
+def _step(scene: Scene) -> None:
+    """A step of one linear solve from the start."""
+    world = scene.compile()
+    ImplicitEuler(dt=0.01)(world, world.initial_state())
+
+
 def _slender() -> None:
     """Rods and a beam that touch each other, a soft block and obstacles; a free rod, and all that its map can do."""
     elastic: dict[str, Any] = {"section": Circle(0.004), "young": 1e7, "poisson": 0.3, "density": 1e3}
@@ -251,16 +250,13 @@ def _slender() -> None:
     memory = materials.Viscoelastic(rubber, [(0.1, 0.1)])
     scene.add(Rod(0.02, 2, section=Circle(0.004), material=memory))
     scene.add(Beam(np.linspace((0.0, 0.0, 0.02), (0.02, 0.0, 0.02), 3), section=Circle(0.004), material=memory))
-    world = scene.compile()
-    ImplicitEuler(dt=0.01)(world, world.initial_state())
+    _step(scene)
     scene = Scene(gravity=DOWN)
     scene.add(Rod(0.02, 2, **elastic))  # alone: its step is one call
-    world = scene.compile()
-    ImplicitEuler(dt=0.01)(world, world.initial_state())
+    _step(scene)
     scene = Scene(gravity=DOWN)
     scene.add(BaseDrive(scene.add(Rod(0.02, 2, base=Slide((1.0, 0.0, 0.0)), **elastic))))
-    world = scene.compile()
-    ImplicitEuler(dt=0.01)(world, world.initial_state())
+    _step(scene)
     scene = Scene(gravity=DOWN)
     scene.add(Rod(0.02, 2, base="free", **elastic))
     world = scene.compile()
@@ -304,37 +300,6 @@ def _factor(factor: CholeskyFactor) -> None:
         factor.motion(np.ones((size // 3, 3))).condense(rows, np.zeros((m, m)), np.zeros(m)).under(np.ones(m))
 
 
-def _friction_rounds(W: FloatArray, q: FloatArray) -> None:
-    """A round of sweeps and Newton, which problems reach where full steps fail."""
-    cones = 3 * np.arange(len(q) // 3)
-    none = np.zeros(0)
-    blocks = Blocks(cones, np.full(len(cones), 0.5), none.astype(np.int64), none, none)
-    Iterate(BlockProblem(W, q, blocks), np.zeros(len(q)), 1e-12, Budget(len(q), 100)).rounds(1)
-
-
-def _contact_problems() -> None:
-    """Small problems for every solver of contact forces, and an inverse with two actuators and three contacts."""
-    lcp(np.array([[2.0, 1.0], [1.0, 2.0]]), np.array([-1.0, -1.0]))
-    lcp(np.array([[0.0, 1.0], [-1.0, 0.0]]), np.array([-1.0, 1.0]))
-    rng = np.random.default_rng(0)
-    for count, rank in ((2, 6), (8, 6)):
-        J = rng.normal(size=(3 * count, rank))
-        friction(J @ J.T, rng.normal(size=3 * count), np.full(count, 0.5))
-    _friction_rounds(J @ J.T, rng.normal(size=len(J)))
-    H = rng.normal(size=(6, 8))
-    W = H @ H.T
-    problem = compliance_problem(
-        W_ea=W[:1, 1:3], W_ec=W[:1, 3:], W_aa=W[1:3, 1:3], W_ac=W[1:3, 3:], W_cc=W[3:, 3:], delta_e=[1.0],
-        delta_c=[-0.1, 0.2, -0.3], displacement_lower=-10.0, displacement_upper=10.0,
-    )  # fmt: skip
-    solve_qpcc(problem, warm=solve_qpcc(problem, globalize=True))
-    solve_qpcc(compliance_problem(W_ea=W[:1, 1:3], W_aa=W[1:3, 1:3], delta_e=[1.0]))
-    piece = Piece(scaled_problem(problem))
-    piece.flip(0)
-    piece.flip(0)
-    piece.holds(np.ones(3, np.bool_), np.full(3, -1.0))
-
-
 def _meshes() -> None:
     """Points in a mesh and beside it, stresses, supports along an axis, blocks that spin or overlap, and a picture."""
     block = meshes.box((1, 1, 1), (2, 2, 2))
@@ -355,8 +320,8 @@ def _meshes() -> None:
     gradient(scene.compile(), ImplicitEuler(dt=0.01), losses.Energy(body), parameters=[Control(cable)], control=pull)
     scene = Scene()
     body = scene.add(Volume(block, rubber, clamp=regions.nodes([0, 1, 3])))
-    by = [Material(body, "young")]
-    gradient(scene.compile(), ImplicitEuler(dt=0.01), losses.Energy(body), parameters=by, until=0.01)
+    young = Material(body, "young")
+    gradient(scene.compile(), ImplicitEuler(dt=0.01), losses.Energy(body), parameters=[young], until=0.01)
     segments(np.eye(3))
     scene = Scene()
     memory = materials.Viscoelastic(materials.Mullins(rubber, r=2.0, m=1e3), [(0.1, 0.1)])
@@ -389,7 +354,7 @@ PARTS: dict[str, Callable[[], None]] = {
     "volumes with self-contact": partial(_studio, "finger"),
     "rods in each other": partial(_studio, "tubes"),
     "linear solver": _linear,
-    "contact problems": _contact_problems,
+    "contact problems": contact_problems,
     "meshes and pictures": _meshes,
     "hybrid systems": _hybrid,
     "beams": partial(_studio, "spine"),

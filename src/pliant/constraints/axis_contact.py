@@ -37,7 +37,8 @@ from pliant.core.arrays import frozen, selected_rows, stacked
 from pliant.core.types import BoolArray, FloatArray, IndexArray, IntArray
 from pliant.models.body import Model
 
-_SOLIDS = (Sphere, Capsule, Cylinder, Box, MeshObstacle)
+_ANALYTIC = (Sphere, Capsule, Cylinder, Box)
+_SOLIDS = (*_ANALYTIC, MeshObstacle)
 """Solids that may fit between two balls. Planes and the insides of tubes do not."""
 
 
@@ -299,8 +300,8 @@ def with_fixed_solids(pairs: Sequence[ContactPair]) -> list[ContactPair]:
     found = list(pairs)
     groups: dict[Collider, list[int]] = {}
     for k, pair in enumerate(pairs):
-        fixed = pair.b.index is None and isinstance(pair.b.solid, Primitive) and pair.b.handle.motion is None
-        if fixed and isinstance(pair, AxisPair):
+        fixed = pair.b.index is None and isinstance(pair.b.solid, _ANALYTIC) and pair.b.handle.motion is None
+        if fixed and pair.a.handle.slender:
             groups.setdefault(pair.a, []).append(k)
     for members in groups.values():
         if len(members) > 1:

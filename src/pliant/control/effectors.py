@@ -322,9 +322,7 @@ class _Positions:
     along: FloatArray | None = None
 
     def at(self, view: RowView, target: FloatArray) -> tuple[FloatArray, Sequence[sparse.csr_matrix]]:
-        own = self._fixed
-        if own is None:
-            own = self.map.pull_back(view.q[self.index], self.combine)
+        own = self.map.pull_back(view.q[self.index], self.combine) if self._fixed is None else self._fixed
         return self.error(view.q, target), RowBlocks(own.shape[0], view.sizes, {self.index: own})
 
     def error(self, q: Sequence[FloatArray], target: FloatArray) -> FloatArray:

@@ -33,6 +33,8 @@ from pliant.world.world import TIMED
 
 _SAME = 1e-9
 """Relative difference of a value below which the start state has it already."""
+_ROUNDING = 8.0 * float(np.finfo(np.float64).eps)
+"""The same as a fraction of the coordinates: a value of zero has no size of its own."""
 
 
 class LoadPath:
@@ -181,7 +183,8 @@ class LoadPath:
         """Remember the value of a constraint at the start, where it has to change."""
         command = self._values.get(rows.handle) or Command(by_force=False, amount=rows.spec.value)
         begin = float(rows.displacement(self._state.q))
-        if abs(command.amount - begin) > _SAME * max(abs(command.amount), abs(begin)):
+        rounding = _ROUNDING * max(float(np.abs(q).max(initial=0.0)) for q in self._state.q)
+        if abs(command.amount - begin) > _SAME * max(abs(command.amount), abs(begin)) + rounding:
             self._begin[rows.handle] = (command, begin)
 
     def _note(self, index: int, rows: ActuatorRows) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import isfinite, sqrt
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,6 @@ from pliant.materials import Tangent
 from pliant.models.model import GeometricStiffness, Residual, StepStart, Trial
 from pliant.models.volume.adjoint import VolumeAdjoint
 from pliant.models.volume.balance import balance, has_motion_left
-from pliant.models.volume.blocks import BlockSystem, ConstrainedFactor
 from pliant.models.volume.free_rotation import free_rotation, widened, widening, without_moment
 from pliant.models.volume.joined import JoinedSolve
 from pliant.models.volume.linear_adjoint import LinearVolumeAdjoint
@@ -24,8 +23,7 @@ from pliant.models.volume.memory import Remembered
 from pliant.models.volume.rest_slope import rest_slope
 from pliant.models.volume.rotation_slope import RotationSlope
 from pliant.models.volume.shape_limits import end_of_step
-from pliant.models.workspace import Workspace
-from pliant.solvers.linear.factor import CholeskyFactor
+from pliant.models.volume.system import VolumeSystem
 from pliant.solvers.linear.matrix import BlockMatrix
 
 if TYPE_CHECKING:
@@ -44,41 +42,6 @@ FLAT = 1e-12
 """det F up to which an element has no volume but for round-off: beyond its limits a law without a barrier is in
 equilibrium at zero, on either side of which the next solve may end.
 """
-
-
-@dataclass(eq=False)
-class VolumeSystem(BlockSystem):
-    """A dx = r of a volume: the blocks `values` (b, 3, 3) of A, r and the motion of constrained nodes (n, 3).
-
-    A `warped` tangent omits the stiffness of stresses. That of a pressure, −p ∂²V/∂q², is then omitted as well: in
-    equilibrium the two cancel where a part rotates, and one without the other makes it unstable.
-    """
-
-    model: VolumeModel
-    values: FloatArray
-    r: FloatArray
-    constrained_dx: FloatArray | None
-    workspace: Workspace
-    warped: bool = False
-
-    @property
-    def operations(self) -> float:
-        """Floating-point operations of `factorize`."""
-        return self.model.symbolic.flops
-
-    def factorize(self) -> CholeskyFactor | ConstrainedFactor:
-        """Numeric factor of A, in the memory of the last one."""
-        return self.model.factorize(self.values, out=self.workspace.take(self.model, "factor"))
-
-    def add_mass(self, fraction: float) -> None:
-        """A += σ M."""
-        typical = float(np.abs(self.diagonal()).mean()) / float(self.model.mass.nodal.mean())
-        self.model.mass.add_to(self.values, fraction * typical)
-
-    def add_stiffness(self, K: GeometricStiffness) -> None:
-        """A += K, unless A is warped and K belongs to stresses."""
-        if not (self.warped and K.of_stress):
-            K.add_to(self.values)
 
 
 class NodalTrial(Trial):

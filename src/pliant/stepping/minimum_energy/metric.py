@@ -17,7 +17,7 @@ from pliant.constraints.condense import compliance
 from pliant.core.errors import SingularError
 from pliant.core.types import FloatArray
 from pliant.materials import Tangent
-from pliant.models.volume.trial import VolumeSystem
+from pliant.models.volume.system import VolumeSystem
 from pliant.stepping.bodies import StepBodies
 from pliant.stepping.minimum_energy.indefinite_factor import IndefiniteFactor
 from pliant.stepping.minimum_energy.mixed import Expected, mixed_body
