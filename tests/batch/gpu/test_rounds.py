@@ -5,7 +5,8 @@ import pytest
 
 jax = pytest.importorskip("jax", reason="needs the extra gpu")
 import pliant as pl  # noqa: E402
-from pliant.batch.gpu.arrays import Rounds  # noqa: E402
+from pliant.batch.gpu.arrays import Rounds, load, save  # noqa: E402
+from pliant.batch.gpu.kinds import lower  # noqa: E402
 from pliant.batch.gpu.precision import in_double  # noqa: E402
 from pliant.batch.gpu.rounds import frames_around, gaps_of, planes_of  # noqa: E402
 from pliant.collision import Capsule, Sphere, obstacle_contacts  # noqa: E402
@@ -39,6 +40,15 @@ def touching():
     world = scene.compile()
     batch = pl.Batch(world, COUNT, vary=vary, device="jax", capacity=32, errors="keep")
     return world, batch, body, cables, obstacles
+
+
+def test_lowered_worlds_are_saved(touching, tmp_path):
+    lowered = lower(touching[0], [], slots=32)
+    save(lowered, tmp_path / "world.npz")
+    kept = load(tmp_path / "world.npz")
+    assert jax.tree.structure(lowered) == jax.tree.structure(kept)
+    for one, other in zip(jax.tree.leaves(lowered), jax.tree.leaves(kept), strict=True):
+        np.testing.assert_array_equal(one, other)
 
 
 def test_every_step_is_that_of_each_copy_alone(touching):

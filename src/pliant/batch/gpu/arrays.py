@@ -309,8 +309,8 @@ def _flat(part: Any, prefix: str = "") -> dict[str, Any]:
 def _built(kind: Any, parts: dict[str, Any], arrays: dict[str, Any], prefix: str) -> Any:
     def value(name: str) -> Any:
         own = prefix + name
-        if name in kind._field_defaults and not any(key == own or key.startswith(f"{own}.") for key in arrays):
-            return kind._field_defaults[name]
-        return _built(parts[name], parts, arrays, f"{own}.") if name in parts else arrays[own]
+        if any(key.startswith(f"{own}.") for key in arrays):
+            return _built(parts[name], parts, arrays, f"{own}.")
+        return arrays[own] if own in arrays or name not in kind._field_defaults else kind._field_defaults[name]
 
     return kind(*(value(name) for name in kind._fields))
