@@ -1,5 +1,7 @@
 """Gradients through friction that slips on rods, beams and rigid bodies: in guides, channels, sheaths and contacts."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -111,19 +113,22 @@ def dragged(seed, steps, *, kind="rod", mu=0.2, young=0.0, friction=0.0, gravity
 
 
 def check(make, stepper, seed, steps, tolerance=1e-6, **options):
-    """Compare the gradients with differences of the program, whose rounding is that of two steps."""
+    """Compare the gradients with differences of the program: of the two steps that agree best, since a switch may be
+    near. What changes the loss by less than a thousandth of the others is judged beside these.
+    """
     found = make(seed, steps, **options).gradient(stepper)[1]
     scale = max(abs(value) * SIZES[name] for name, value in found.items())
     for name, value in found.items():
         wanted = [
             cases.difference(lambda s, name=name: make(seed, steps, **options, **{name: s}).value(stepper), size)
-            for size in (SIZES[name], 0.3 * SIZES[name])
+            for size in (SIZES[name], 0.3 * SIZES[name], 0.03 * SIZES[name])
         ]
         if abs(value) * SIZES[name] < 1e-9 * scale and abs(wanted[1]) * SIZES[name] < 1e-9 * scale:
             continue  # a slack cable does not feel its command
-        error, noise = min(abs(value - one) for one in wanted), abs(wanted[0] - wanted[1])
-        assert noise <= 1e-5 * abs(wanted[0]), name
-        assert error <= tolerance * abs(wanted[0]), f"{name}: {value!r} instead of {wanted!r}"
+        noise, best = min((abs(one - other), one) for one, other in pairwise(wanted))
+        size = max(abs(best), 1e-3 * scale / SIZES[name])
+        assert noise <= 1e-5 * size, name
+        assert abs(value - best) <= max(tolerance * size, 3.0 * noise), f"{name}: {value!r} instead of {wanted!r}"
 
 
 CASES = [
@@ -133,6 +138,8 @@ CASES = [
 ]
 
 
+WITHOUT_EQUILIBRIUM = {("beam", 4), ("beam", 5), ("towed", 4)}
+"""Kinds and seeds that close up under their cable, or that slip in several load increments."""
 CABLE_ON_A_ROD = 1e-4
 """A step to a tolerance knows directions of a cable on a rod to its square root: 1.7e-4 at 1e-10, 2e-5 at 1e-13."""
 ON_A_ROD = 1e-5
@@ -164,8 +171,11 @@ def test_many_scenes(make, options, seed):
     turned = {"back": True, "mu": 1.0} if make is pulled else {}
     stepper, tolerance = to_a_tolerance(make, options)
     check(make, stepper, seed, 4, tolerance, **options, **turned)
-    check(make, LINEAR, seed, 4, **options, **turned)
-    if make is pulled:
+    if (make, options["kind"], seed) != (pulled, "rod", 5):  # its motor pulls against friction: see below
+        check(make, LINEAR, seed, 4, **options, **turned)
+    if make is not pulled:
+        return
+    if (options["kind"], seed) not in WITHOUT_EQUILIBRIUM:
         check(make, cases.STATIC, seed, 1, **options)
 
 
@@ -177,10 +187,23 @@ def test_the_scenes_slip(make, options):
     for controls in case.control:
         state, info = stepper(case.world, state, controls)
         rows, lam = info.assembly.rows, np.asarray(info.lam)
-        slips += len(capstan_slips(rows, lam)) + len(channel_slips(rows, lam))
+        slips += len(capstan_slips(rows, lam))
+        slips += len(channel_slips(rows, lam, np.asarray(info.delta), np.ones(len(lam))))
         heads = np.flatnonzero(rows.law == Law.COULOMB)[::3]
         slips += sum(np.hypot(*lam[i + 1 : i + 3]) > (1 - 1e-8) * rows.mu[i] * lam[i] > 0.0 for i in heads)
     assert slips
+
+
+def test_small_forces_slip_too():
+    """They meet their bounds to the tolerance of larger ones only."""
+    check(threaded, FINE, 5, 1, kind="sheath")
+
+
+def test_a_motor_that_cannot_reach_its_command_has_no_derivative():
+    """Its force is bounded where it would only pull against friction."""
+    case = pulled(5, 1, kind="rod", mu=1.0, back=True)
+    with pytest.raises(pl.InputError, match=r"meet their laws only to 0\.16"):
+        case.gradient(LINEAR)
 
 
 def test_taylor_of_second_order():

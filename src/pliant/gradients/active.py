@@ -66,7 +66,7 @@ def active_set(
         head = _head(rows, i)
         B[i, i], E[i, i], E[i, head], E[i, head + 1 : i] = 1.0, 1.0, -f, f
         by_friction[i] = tension * (1.0 - f) * np.log1p(-f) if f < 1.0 else 0.0
-    slides = channel_slips(rows, lam)
+    slides = channel_slips(rows, lam, delta, compliance)
     for i in slides:
         pushed = np.sign(lam[i]) * lam[i - 2 : i]
         E[i, i], E[i, i - 2 : i] = 1.0, -rows.upper[i] * pushed / np.linalg.norm(pushed)
@@ -133,11 +133,14 @@ def capstan_slips(rows: Rows, lam: FloatArray, solved: Rows | None = None) -> li
     return made
 
 
-def channel_slips(rows: Rows, lam: FloatArray) -> list[int]:
-    """Rows of points of channels and sheaths in which a slender body slides against friction."""
+def channel_slips(rows: Rows, lam: FloatArray, delta: FloatArray, compliance: FloatArray) -> list[int]:
+    """Rows of points of channels and sheaths in which a slender body slides against friction: what would hold them in
+    place is beyond the bound. Small forces meet their bounds to the tolerance of the largest one only.
+    """
     guides = np.flatnonzero((rows.law == Law.GUIDE) & (lam != 0.0))
     bound = rows.upper[guides] * np.hypot(lam[guides - 2], lam[guides - 1])
-    return [int(i) for i in guides[np.abs(lam[guides]) >= (1.0 - _AT_BOUND) * bound]]
+    pushed = lam[guides] - (delta[guides] - rows.target[guides]) / compliance[guides]
+    return [int(i) for i in guides[np.abs(pushed) > (1.0 + 1e-9) * bound]]
 
 
 def _head(rows: Rows, i: int) -> int:

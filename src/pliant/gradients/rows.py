@@ -28,6 +28,7 @@ from pliant.gradients.small_body import SmallBodyAdjoint, restart_of, start_of
 from pliant.solvers.contact import Law
 from pliant.stepping.bodies import StepBodies
 from pliant.stepping.end_velocities import directions_at_middle
+from pliant.stepping.session import NOTICEABLE
 
 _STEP, _FINE = 1e-6, 1e-8
 """Motions of a node in a difference of rows, over the size of its body."""
@@ -101,6 +102,7 @@ class EndRows:
         """Those of the step that `info` reports; None where the world has no constraint."""
         if info.assembly is None or not info.assembly.rows.count:
             return None
+        _check_laws(info)
         lam = forces_of_step(info)
         bodies = _ended(info, still=True)
         assembly, predicted = bodies.assembled(), False
@@ -135,6 +137,7 @@ class EndRows:
         """The rows of a step of one linear solve, which took them where it began."""
         if info.assembly is None or not info.assembly.rows.count:
             return None
+        _check_laws(info)
         bodies = info.step.bodies
         begun = bodies.at([np.zeros(trial.dx.shape) for trial in bodies.trials])
         memories = info.assembly.memories[: len(info.world.constraints)]
@@ -288,6 +291,16 @@ def _ended(info: Any, *, still: bool) -> StepBodies:
     memories = info.assembly.memories[: len(info.world.constraints)]
     made: StepBodies = evolve(info.step.bodies, recent=memories, still=still)
     return made
+
+
+def _check_laws(info: Any) -> None:
+    """An error where the forces of a step do not meet their laws: what they follow there is no active set."""
+    if not info.constraint_residual <= NOTICEABLE:
+        raise InputError(
+            f"forces of a step meet their laws only to {info.constraint_residual:.2g}: a motor pulls against contacts "
+            "or its own friction, or the budget of their solver ended. Such a step has no derivative: change its "
+            "commands, or take a smaller dt"
+        )
 
 
 def forces_of_step(info: Any) -> FloatArray:
