@@ -128,10 +128,20 @@ def test_geometric_steps_take_volumes_only(robots):
 def test_states_that_are_wrong_are_named(robots):
     world = robots.scene("finger", "Euler 10 ms").world
     state = world.initial_state()
-    assert list(episodes.wrongs(state)) == []
-    for q, word in ((np.nan * state.q[0], "not finite"), (state.q[0] * (1.0, 1.0, -1.0), "inverted element accepted")):
+    assert list(episodes.wrongs(state, state, 0.01)) == []
+    mirrored, thrown = state.q[0] * (1.0, 1.0, -1.0), state.q[0] + (1.01, 0.0, 0.0)
+    cases = ((np.nan * state.q[0], "not finite"), (mirrored, "inverted element accepted"), (thrown, "blown up"))
+    for q, word in cases:
         wrong = type(state).of(world, 0.0, (q, *state.q[1:]), state.v, state.lam.copy(), None, (), ())  # as steps do
-        assert list(episodes.wrongs(wrong)) == [word]
+        assert list(episodes.wrongs(state, wrong, 0.01)) == [word]
+
+
+def test_sections_that_turn_fast_are_not_blown_up(robots):
+    state = robots.scene("spine", "Euler 10 ms").world.initial_state()
+    v = [np.array(each) for each in state.v]
+    v[0][5, 1] = (300.0, 0.0, 0.0)  # rad/s
+    turning = type(state).of(state.world, 0.0, state.q, v, state.lam.copy(), None, (), ())
+    assert list(episodes.wrongs(state, turning, 0.01)) == []
 
 
 def test_a_soak_that_was_ended_continues(tmp_path):
