@@ -1,5 +1,6 @@
 """Gradients agree with central differences of the program itself, for every kind of parameter, body and stepper."""
 
+import numpy as np
 import pytest
 
 import pliant as pl
@@ -124,6 +125,13 @@ def test_many_midpoint_steps_with_rows(seed):
 def test_midpoint_steps_say_which_rows_are_not_known():
     with pytest.raises(pl.InputError, match=r"do not know how the rows of .* turn"):
         cases.pressed(1, 3, other="sphere").gradient(MIDPOINT)
+    scene = pl.Scene(gravity=(0, 0, -9.81))
+    box = scene.add(pl.RigidBody.box(size=(0.04, 0.03, 0.02), mass=0.05, position=(0.05, 0, 0.0101)))
+    table = pl.Obstacle.plane(point=(0, 0, 0), normal=(0, 0, 1), motion=lambda t: ((0, 0, 0), (0, 0, 2.0 * t)))
+    scene.collide(box, scene.add(table), friction=0.3)
+    loss = pl.losses.Position((box, np.zeros(3)), (0, 0, 0))
+    with pytest.raises(pl.InputError, match="obstacles that move"):
+        pl.gradient(scene.compile(), MIDPOINT, loss, parameters=[cases.P.Gravity()], until=0.02)
 
 
 @pytest.mark.parametrize(("make", "seed", "options"), SMALL)

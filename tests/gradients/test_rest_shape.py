@@ -248,6 +248,12 @@ def test_what_is_not_known_is_an_error():
         pl.gradient(case.world, pl.ImplicitEuler(0.005), case.loss, **given)
     with pytest.raises(pl.InputError, match=r"take pl\.gradient"):
         pl.sensitivities(case.world, cases.EULER, [pl.outputs.Points(body, [(0.09, 0.01, 0.01)])], **given)
+    cable = next(iter(case.control[0]))
+    forces = [{cable: pl.Force(0.5)}, {cable: pl.Force(1.0)}]  # no row of them is closed
+    with pytest.raises(pl.InputError, match=r"where rows act on it in a pl\.ImplicitMidpoint"):
+        pl.gradient(
+            case.world, pl.ImplicitMidpoint(0.005, tolerance=1e-10), case.loss, parameters=[shape], control=forces
+        )
     rod = cases.slender(0, 1)
     with pytest.raises(pl.InputError, match="is for volumes"):
         pl.gradient(rod.world, cases.EULER, rod.loss, parameters=[P.RestShape(rod.world.models[0].handle)], until=0.005)

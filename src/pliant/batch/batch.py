@@ -167,7 +167,7 @@ class Batch(Copies, AbstractContextManager["Batch"]):
                 keep=self._keep,
             )
         if self._on_card and self._keep:
-            made = self._states_of(after, reports)
+            made = self._states_of(after, reports, states.changes)
             return made, BatchInfos(made, reports, None)
         errors: dict[int, Exception] = {
             begin + k: error

@@ -71,6 +71,8 @@ def active_set(
         pushed = np.sign(lam[i]) * lam[i - 2 : i]
         E[i, i], E[i, i - 2 : i] = 1.0, -rows.upper[i] * pushed / np.linalg.norm(pushed)
         by_friction[i] = -lam[i]
+    free = (rows.law == Law.GUIDE) & (lam == 0.0) & (np.abs(delta - rows.target) > NONE)  # nothing presses on them
+    E[free, free] = 1.0
     known = np.diag(E).copy() != 0.0
     for i in np.flatnonzero((rows.law != Law.COULOMB) & ~known):
         B[i, i], E[i, i] = (1.0, 0.0) if closed[i] else (0.0, 1.0)

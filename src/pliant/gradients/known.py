@@ -159,11 +159,18 @@ def refuse_at_middle(ends: EndRows) -> None:
         what = "the rows of reduced bodies"
     elif ends.predicted:
         what = "contacts whose planes are turned as they land"
-    elif (ends.rows.law == Law.CAPSTAN).any():
-        what = "friction of cables in their guides"
+    elif np.isin(ends.rows.law, (int(Law.CAPSTAN), int(Law.GUIDE))).any():
+        what = "friction in guides"
+    elif any(_moves(ends.bodies.world.constraints[index]) for index in np.unique(ends.owner[ends.pushing])):
+        what = "contacts with obstacles that move"
     else:
         return
     raise InputError(f"gradients through a pl.ImplicitMidpoint do not know {what}: use pl.ImplicitEuler")
+
+
+def _moves(constraint: Any) -> bool:
+    """Whether it is a contact with an obstacle whose motion is given."""
+    return constraint.is_contact and constraint.b.index is None and constraint.b.handle.motion is not None
 
 
 def _matters(ends: EndRows) -> BoolArray:

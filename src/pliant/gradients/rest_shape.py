@@ -69,16 +69,21 @@ class OfRestShape(Effect):
         self._check(trial, step)
         made = trial.rest_slope(found.w[self._index])
         if step.ends is not None:
+            if step.bodies.scheme.theta != 1.0 and step.ends.rows.H[self._index][step.ends.lam != 0.0].nnz:
+                raise self._at_middle()
             made += self._of_rows(step, found)
         self._gather(made)
 
     def add_velocities(self, step: StepAdjoint, ended: Any) -> None:
         """See `Effect.add_velocities`."""
         if ended.y[self._index] is not None:
-            raise InputError(
-                f"the rest shape of {self._model.name!r} is not differentiated where rows act on it in a "
-                "pl.ImplicitMidpoint; use pl.ImplicitEuler with a tolerance"
-            )
+            raise self._at_middle()
+
+    def _at_middle(self) -> InputError:
+        return InputError(
+            f"the rest shape of {self._model.name!r} is not differentiated where rows act on it in a "
+            "pl.ImplicitMidpoint; use pl.ImplicitEuler with a tolerance"
+        )
 
     def add_slope(self, slope: Slope) -> None:
         """See `Effect.add_slope`: positions follow the rest shape."""

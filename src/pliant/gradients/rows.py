@@ -123,6 +123,11 @@ class EndRows:
         lost = (order < 0) & (lam != 0.0)
         if lost.any():
             _switch(info.world.constraints, info.assembly.slices, int(np.argmax(lost)))
+        if (order < 0).any() and info.step.bodies.scheme.theta != 1.0:
+            raise InputError(
+                "contacts without force of a pl.ImplicitMidpoint are not found where a step ended: how its other rows "
+                "turn is not known there; take a smaller dt"
+            )
         rows = info.assembly.rows if (order < 0).any() else _picked(assembly.rows, order)
         owner = np.zeros(rows.count, np.int64)
         for index, own in enumerate(info.assembly.slices):

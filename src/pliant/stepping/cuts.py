@@ -97,9 +97,15 @@ def without_crossing(stepper: DynamicStepper, whole: Step, scheme: Callable[[flo
 
 
 def _gains_energy(found: Step) -> bool:
-    """Whether bodies have more energy after a part of a fixed number of linear solves than that may give them."""
+    """Whether bodies have more energy after a part of a fixed number of linear solves than that may give them, beside
+    the work of the forces of rows.
+    """
     gained, had = map(sum, zip(*(trial.energy_gain() for trial in found.bodies.trials), strict=True))
-    return gained > _GAINED * had
+    work = 0.0
+    if found.assembly is not None:
+        parts = zip(found.assembly.rows.H, found.bodies.dx, strict=True)
+        work = sum(float(found.lam @ (H @ dx.ravel())) for H, dx in parts)
+    return gained - work > _GAINED * (had + abs(work))
 
 
 def _balanced(stepper: DynamicStepper, part: Step) -> Step:

@@ -48,7 +48,9 @@ def added_fraction(step: Step) -> float:
     for model, trial, q, v, after in pairs:
         kinetic += model.kinetic_energy(q, v) + model.kinetic_energy(trial.positions(), after)
     moved = kinetic + changes
-    return added / moved if moved > 0.0 and np.isfinite(added) else 0.0
+    if not np.isfinite(added):
+        return np.inf
+    return added / moved if moved > 0.0 else 0.0
 
 
 def _largest_motion(step: Step) -> float:

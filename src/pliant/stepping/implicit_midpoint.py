@@ -33,7 +33,8 @@ class ImplicitMidpoint(DynamicStepper):
 
     tolerance
         Iterate until ‖r‖ over the free DoFs is below this fraction of the largest force norm, and divide the step where
-        it adds energy (`stepping.energy_balance`); None does `newton_iterations` linear solves.
+        it adds energy (`stepping.energy_balance`; that of elements of reduced bodies and of bodies with memory is
+        not judged); None does `newton_iterations` linear solves.
     solver, threads
         As of `pl.ImplicitEuler`.
     """

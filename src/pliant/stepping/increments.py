@@ -167,20 +167,22 @@ class _Walk:
                 equilibrium.escapes = 0
                 found = self._increment(end, damped=relaxed and failures % 2 == 0)
                 if not found and equilibrium.escapes and self._rebase:
-                    relaxed = True
                     found, way = self._left(state, reached, end, good)
+                    relaxed = bool(way)
             if found and not relaxed and self._rebase and size > SHORTEST_CROSSING and crosses(equilibrium.step):
                 size, longest = SHORTER * size, max(0.5 * longest, SHORTEST_CROSSING)
                 continue
             self._indefinite = not found and (self._indefinite or equilibrium.indefinite)
             if found:
+                equilibrium.attempt = 0
                 if relaxed:
                     method = RELAXATION
                 count, reached, failures = count + 1, end, 0
                 if equilibrium.step.iterations - before <= EASY or relaxed:
                     size = min(LONGER * size, longest)
                 if self._rebase:
-                    equilibrium.passed += [(each.time, each.q) for each in (state, *way[:-1])]
+                    through = [state, *way[:-1]] if not way or way[0] is not state else way[:-1]
+                    equilibrium.passed += [(each.time, each.q) for each in through]
                 if self._rebase and reached < 1.0:
                     state = equilibrium.step.advanced()
                 good = equilibrium.step.bodies.dx
@@ -255,10 +257,11 @@ class _Walk:
             limit = "; the stiffness is not positive definite there, as at a limit point (buckling, ballooning)"
         if equilibrium.spent:
             limit += f"; all {equilibrium.budget} linear solves were taken (`maximum_solves`)"
-        remedy = "" if known else "; take smaller loads, refine the mesh, or use a dynamic stepper"
-        remedy = (
-            "; more friction, a support or a stop would, or a dynamic stepper follows the slide" if slips else remedy
-        )
+        remedy = "; take smaller loads, refine the mesh, or use a dynamic stepper"
+        if known:
+            remedy = ""
+        elif slips:
+            remedy = "; more friction, a support or a stop would, or a dynamic stepper follows the slide"
         loads = self._path.described(reached)
         raise ConvergenceError(
             f"no equilibrium found beyond {reached:.1%} of the load path{f' ({loads})' if loads else ''}, tried up to "

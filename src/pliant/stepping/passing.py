@@ -38,6 +38,10 @@ def increments(step: Step, passed: Sequence[Waypoint]) -> list[RowView]:
     return [*(_between(last, one, other) for one, other in pairwise([*passed, begin])), last]
 
 
+_OF_A_FRAME = 6
+"""Unknowns of a rigid body: a volume of four nodes has positions of the same shape."""
+
+
 def crosses(step: Step) -> bool:
     """Whether bodies cross on the straight motion from the start of a quasi-static `step` to its end."""
     pairs: list[Any] = [each for each in step.world.constraints if each.is_contact]
@@ -57,7 +61,8 @@ def passing_warnings(step: Step, passed: Sequence[Waypoint]) -> tuple[str, ...]:
 def _between(view: RowView, begin: Waypoint, end: Waypoint) -> RowView:
     """`view` of the motion from `begin` to `end`."""
     (start_time, start), (time, q) = begin, end
-    moved = [_motion(*pair) if pair[0].shape == (4, 3) else pair[1] - pair[0] for pair in zip(start, q, strict=True)]
+    rigid = [x.shape == (4, 3) and size == _OF_A_FRAME for x, size in zip(start, view.sizes, strict=True)]
+    moved = [_motion(a, b) if turns else b - a for a, b, turns in zip(start, q, rigid, strict=True)]
     return evolve(view, start=start, q=q, moved=moved, time=time, interval=time - start_time)
 
 

@@ -77,7 +77,8 @@ class Step:
     `constraint_residual` how far its λ are from their laws and `constraint_status` how the search for them ended.
     `free_modes` are rigid motions that a quasi-static solve leaves open. `began` is the state before the first part of
     a step in two parts, `kept` contacts that are no longer found anew, `parts` those of the step, and `repeated` tells
-    whether a first attempt was discarded. `fraction` is that of its motion to which it was cut; `gains`: of energy.
+    whether a first attempt was discarded. `fraction` is that of its motion to which it was cut, 1 as a rule. `gains`
+    tells whether a step to a tolerance added energy although it was divided.
     """
 
     bodies: StepBodies

@@ -142,6 +142,11 @@ def test_copies_begun_again_have_their_states_and_numbers(beam):
         for k, control in enumerate(own):
             end, _ = EULER(given[k].world, given[k], control)
             np.testing.assert_allclose(after.points(body)[k], end.q[0], atol=1e-11)
+    kept = pl.Batch(world, COUNT, vary=vary, device="jax", capacity=32, errors="keep")
+    first = kept.initial_states()
+    kept.restarted(first, {0: start}, {0: changes[0]})
+    old, _ = EULER(kept, first, together)
+    assert young.value(old[0].world) == young.value(first[0].world) != 4e5
     with pytest.raises(pl.PliantError, match="must be one of 0 … 2 that has a start"):
         batch.restarted(before, {5: start})
 

@@ -127,7 +127,7 @@ class CardPart(Part):
                 held = restarted(held, fresh, jnp.asarray(copies))
             if other:
                 lowered = self._renumbered(lowered, other, [changes[k] or {} for k in other])
-                self._lowered = lowered
+        self._lowered = lowered
         return self._report(after, held, None, lowered)
 
     def _renumbered(self, lowered: Any, copies: Sequence[int], changes: Sequence[Mapping[Any, Any]]) -> Any:

@@ -93,8 +93,8 @@ def frames_around(normal: Array) -> Array:
 def _distance(axis: Array, radius: Array, outward: Array, away: Array, along: int) -> tuple[Array, Array]:
     """Gaps and normals of points `away` from the starts of axes, with the three axes of space on one axis `along`."""
     squares = jnp.sum(axis * axis, along, keepdims=True)
-    share = jnp.sum(axis * away, along, keepdims=True) / jnp.where(squares > 0.0, squares, 1.0)
-    d = away - jnp.where(squares > 0.0, jnp.clip(share, 0.0, 1.0), 0.0) * axis
+    fraction = jnp.sum(axis * away, along, keepdims=True) / jnp.where(squares > 0.0, squares, 1.0)
+    d = away - jnp.where(squares > 0.0, jnp.clip(fraction, 0.0, 1.0), 0.0) * axis
     length = jnp.sqrt(jnp.sum(d * d, along, keepdims=True))
     far = length > AT_AXIS * radius
     return length - radius, jnp.where(far, d / jnp.where(far, length, 1.0), outward)

@@ -128,7 +128,11 @@ class RodTrial(OneCallTrial):
         return v.reshape(self.dx.shape)
 
     def energy_gain(self) -> tuple[float, float]:
-        """Kinetic and elastic energy gained up to dx less the work of gravity and forces, and what it had, J."""
+        """Kinetic and elastic energy gained up to dx less the work of gravity and forces, and what it had, J; none of a
+        rod that remembers, whose energy is not that of its strains.
+        """
+        if self._recalled is not None:
+            return 0.0, 0.0
         model, given = self.model, (self._gravity, self._controls)
         ends = (self._q, self._v), (self.positions(), self.velocities())
         had, has = (model.kinetic_energy(q, v) + model.elastic_energy(q) for q, v in ends)

@@ -197,7 +197,7 @@ class VolumeTrial(NodalTrial):
         made = JoinedSolve.take(self.workspace, model)
         if made is None:
             return None
-        x = self._evaluated[1]
+        x = self.evaluation_point()
         inertia = scheme.inertia + damping.mass * scheme.rate
         stiffness = scheme.theta + damping.stiffness * scheme.rate
         internal = model.assemble(x, mass=inertia, stiffness=stiffness, tangent=Tangent.WARPED, values=made.values)[1]
