@@ -100,11 +100,12 @@ def _gains_energy(found: Step) -> bool:
     """Whether bodies have more energy after a part of a fixed number of linear solves than that may give them, beside
     the work of the forces of rows.
     """
-    gained, had = map(sum, zip(*(trial.energy_gain() for trial in found.bodies.trials), strict=True))
+    known = [trial.energy_gain() for trial in found.bodies.trials]
+    gained, had = map(sum, zip(*known, strict=True))
     work = 0.0
     if found.assembly is not None:
-        parts = zip(found.assembly.rows.H, found.bodies.dx, strict=True)
-        work = sum(float(found.lam @ (H @ dx.ravel())) for H, dx in parts)
+        parts = zip(found.assembly.rows.H, found.bodies.dx, known, strict=True)
+        work = sum(float(found.lam @ (H @ dx.ravel())) for H, dx, of in parts if any(of))
     return gained - work > _GAINED * (had + abs(work))
 
 
